@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from fsshelter_py.errors import ConfError
 
-__all__ = ["Conf", "option_names"]
+__all__ = ["Conf", "merged", "option_names"]
 
 
 def _option(default: Any, key: str, *, low: float | None = None, choices: tuple[str, ...] = (), doc: str) -> Any:
@@ -144,6 +144,15 @@ _TYPES: dict[str, type] = {
     for name, default in ((f.name, f.default) for f in fields(Conf) if f.metadata)
 }
 _FIELD_OF: dict[str, str] = {spec["key"]: name for name, spec in _SPECS.items()} | {name: name for name in _SPECS}
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of all layers, later ones winning, also where one uses a field's name and another its Storm key."""
+    result: dict[str, Any] = {}
+    for layer in layers:
+        names = {_FIELD_OF.get(key, key) for key in layer}
+        result = {key: value for key, value in result.items() if _FIELD_OF.get(key, key) not in names} | dict(layer)
+    return result
 
 
 def option_names() -> dict[str, tuple[str, Any, str]]:

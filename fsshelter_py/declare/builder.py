@@ -132,8 +132,8 @@ class _Draft:
             if name is None:
                 name = f"unnamed {_kind(component)} {len(names) + 1}"
                 self.problems.append(
-                    f"{name}, of {_function(component)}, has no name: assign it to a local variable of the topology function, "
-                    "or name it with .with_name('x')"
+                    f"{name}, of {_function(component)}, has no name: "
+                    "assign it to a local variable of the topology function, or name it with .with_name('x')"
                 )
             elif not is_name(name) or name.startswith("__"):
                 self.problems.append(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias, TypeVar, overload
 
+from fsshelter_py.conf import merged
 from fsshelter_py.model.context import Collector, Delivery, Emit, TaskContext
 from fsshelter_py.model.grouping import Grouping
 from fsshelter_py.model.outcome import EndOfInput
@@ -14,7 +15,6 @@ from fsshelter_py.model.outcome import EndOfInput
 __all__ = ["Backoff", "Bolt", "BoltKind", "Link", "Spout", "SpoutKind", "Subscription"]
 
 A = TypeVar("A")
-T = TypeVar("T")
 R = TypeVar("R")
 
 Backoff: TypeAlias = float | Callable[[int], float]
@@ -26,12 +26,16 @@ AckHandlers: TypeAlias = "tuple[Callable[..., object], Callable[..., object]]"
 
 
 class SpoutKind(enum.Enum):
+    """How a spout was made."""
+
     RELIABLE = "reliable"
     UNRELIABLE = "unreliable"
     REPLAYING = "replaying"
 
 
 class BoltKind(enum.Enum):
+    """How a bolt was made: who acks, and what its ``consume`` is handed."""
+
     RUN = "run"
     TERMINATOR = "terminator"
     BATCHED = "batched"
@@ -63,7 +67,7 @@ class _Component:
 
     def with_conf(self, options: Mapping[str, Any] | None = None, /, **by_field: Any) -> Self:
         """The same component with options of its own, by field or by Storm key; they win over the topology's."""
-        return replace(self, conf={**self.conf, **(options or {}), **by_field})
+        return replace(self, conf=merged(self.conf, options or {}, by_field))
 
     def with_name(self, name: str) -> Self:
         """The same component under this name instead of that of the variable that holds it."""
@@ -202,11 +206,11 @@ class Bolt(_Component):
 
     @overload
     @staticmethod
-    def run(consume: Callable[[T, Emit[R]], object], *, make_args: None = None) -> Bolt: ...
+    def run(consume: Callable[[Any, Emit[Any]], object], *, make_args: None = None) -> Bolt: ...
 
     @overload
     @staticmethod
-    def run(consume: Callable[[A, T, Emit[R]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
+    def run(consume: Callable[[A, Any, Emit[Any]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
 
     @staticmethod
     def run(consume: Callable[..., object], *, make_args: Callable[[TaskContext], Any] | None = None) -> Bolt:
@@ -219,11 +223,11 @@ class Bolt(_Component):
 
     @overload
     @staticmethod
-    def run_terminator(consume: Callable[[T, Emit[R]], object], *, make_args: None = None) -> Bolt: ...
+    def run_terminator(consume: Callable[[Any, Emit[Any]], object], *, make_args: None = None) -> Bolt: ...
 
     @overload
     @staticmethod
-    def run_terminator(consume: Callable[[A, T, Emit[R]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
+    def run_terminator(consume: Callable[[A, Any, Emit[Any]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
 
     @staticmethod
     def run_terminator(
@@ -235,13 +239,13 @@ class Bolt(_Component):
     @overload
     @staticmethod
     def run_batched(
-        consume: Callable[[Sequence[T], Emit[R]], object], *, max_size: int, max_wait: float, make_args: None = None
+        consume: Callable[[list[Any], Emit[Any]], object], *, max_size: int, max_wait: float, make_args: None = None
     ) -> Bolt: ...
 
     @overload
     @staticmethod
     def run_batched(
-        consume: Callable[[A, Sequence[T], Emit[R]], object], *, max_size: int, max_wait: float, make_args: MakeArgs[A]
+        consume: Callable[[A, list[Any], Emit[Any]], object], *, max_size: int, max_wait: float, make_args: MakeArgs[A]
     ) -> Bolt: ...
 
     @staticmethod
@@ -254,25 +258,24 @@ class Bolt(_Component):
     ) -> Bolt:
         """A bolt that handles tuples in batches: ``consume([args,] tuples, emit)``.
 
-        A batch is handled when it holds ``max_size`` tuples, when its first has waited ``max_wait`` seconds, when the
-        input ends and on stop. The whole batch is acked or failed; what is emitted joins the trees of all its tuples.
+        ``tuples`` is a list, the function's to keep. A batch is handled when it holds ``max_size`` tuples, when its
+        first has waited ``max_wait`` seconds, when the input ends and on stop. The whole batch is acked or failed;
+        what is emitted joins the trees of all its tuples.
         """
-        return Bolt(
-            kind=BoltKind.BATCHED, consume=consume, make_args=make_args, max_size=max_size, max_wait=max_wait
-        )
+        return Bolt(kind=BoltKind.BATCHED, consume=consume, make_args=make_args, max_size=max_size, max_wait=max_wait)
 
     @overload
     @staticmethod
-    def run_manual(consume: Callable[[Delivery[T], Collector[R]], object], *, make_args: None = None) -> Bolt: ...
+    def run_manual(consume: Callable[[Delivery[Any], Collector[Any]], object], *, make_args: None = None) -> Bolt: ...
 
     @overload
-    @staticmethod
-    def run_manual(consume: Callable[[A, Delivery[T], Collector[R]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
-
     @staticmethod
     def run_manual(
-        consume: Callable[..., object], *, make_args: Callable[[TaskContext], Any] | None = None
-    ) -> Bolt:
+        consume: Callable[[A, Delivery[Any], Collector[Any]], object], *, make_args: MakeArgs[A]
+    ) -> Bolt: ...
+
+    @staticmethod
+    def run_manual(consume: Callable[..., object], *, make_args: Callable[[TaskContext], Any] | None = None) -> Bolt:
         """A bolt that settles its deliveries itself: ``consume([args,] delivery, collector)``.
 
         The collector's methods may be called from any thread, until the bolt stops. If ``consume`` raises, the

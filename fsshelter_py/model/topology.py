@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from fsshelter_py.conf import Conf
+from fsshelter_py.conf import Conf, merged
 from fsshelter_py.errors import TopologyError
 from fsshelter_py.model.component import Bolt, Spout
 from fsshelter_py.model.grouping import Grouping
 from fsshelter_py.model.ids import ComponentId, StreamId
+from fsshelter_py.model.order import cycle_of
 
 __all__ = ["Stream", "Topology"]
 
@@ -79,31 +80,37 @@ class Topology:
 
     def with_conf(self, options: Mapping[str, Any] | None = None, /, **by_field: Any) -> Topology:
         """The same topology with options set, by field or by Storm key. Raises ``TopologyError``."""
-        return self._with(options={**self.options, **(options or {}), **by_field})
+        return self._with(options=merged(self.options, options or {}, by_field))
 
     def with_forced_conf(self, options: Mapping[str, Any], /) -> Topology:
         """The same topology with options that win over those of the components too. Raises ``TopologyError``."""
-        return self._with(forced={**self.forced, **options})
+        return self._with(forced=merged(self.forced, options))
 
     def __add__(self, other: Topology) -> Topology:
         """Both topologies as one, under the first one's name (FsShelter's ``++``); the first one's options win.
 
-        A component that both name is shared where it is the same one. Raises ``TopologyError`` where it is not.
+        A component that both name is shared where it is the same one. Raises ``TopologyError`` where it is not, and
+        where components so shared close a cycle.
         """
         mine, theirs = {**self.spouts, **self.bolts}, {**other.spouts, **other.bolts}
-        clashes = [name for name in mine if name in theirs and mine[name] is not theirs[name]]
-        if clashes:
-            raise TopologyError(
-                self.name,
-                [f"both topologies have a component {name!r}; name one of them differently" for name in clashes],
-            )
+        streams = self.streams + tuple(s for s in other.streams if s not in self.streams)
+        problems = [
+            f"both topologies have a component {name!r}; name one of them differently"
+            for name in mine
+            if name in theirs and mine[name] is not theirs[name]
+        ]
+        cycle = cycle_of((s.source, s.target) for s in streams)
+        if cycle and not problems:
+            problems.append(f"together they have a cycle {' -> '.join(cycle)}; take one of its streams away")
+        if problems:
+            raise TopologyError(self.name, problems)
         return Topology(
             name=self.name,
             spouts={**self.spouts, **other.spouts},
             bolts={**self.bolts, **other.bolts},
-            streams=self.streams + tuple(s for s in other.streams if s not in self.streams),
-            options={**other.options, **self.options},
-            forced={**other.forced, **self.forced},
+            streams=streams,
+            options=merged(other.options, self.options),
+            forced=merged(other.forced, self.forced),
         )
 
     def _with(self, **changes: Any) -> Topology:
