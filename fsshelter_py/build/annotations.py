@@ -9,7 +9,7 @@ import typing
 from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, TypeAlias
 
-from fsshelter_py.build.callables import accepts, hints_of, positional
+from fsshelter_py.build.callables import accepts, hints_of, is_generator_function, positional
 from fsshelter_py.model.component import Bolt, BoltKind, Spout, SpoutKind
 from fsshelter_py.model.context import Collector, Delivery, Emit
 from fsshelter_py.model.outcome import EndOfInput
@@ -47,6 +47,8 @@ def emitted_by(component: Spout | Bolt) -> Classes:
         return classes_of(_argument(_parameter(component, 1), Collector if manual else Emit))
     if component.kind is SpoutKind.REPLAYING:
         return classes_of(_item(_returned(component.items)))
+    if is_generator_function(component.next):  # an error of its own; what it would yield is beside the point
+        return None
     found: dict[type[Any], None] = {}
     for member in members_of(_returned(component.next)):
         if member in (None, type(None), EndOfInput) or typing.get_origin(member) is typing.Literal:

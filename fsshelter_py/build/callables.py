@@ -14,6 +14,7 @@ __all__ = [
     "accepts",
     "hints_of",
     "is_async",
+    "is_async_generator_function",
     "is_coroutine_function",
     "is_generator_function",
     "positional",
@@ -45,7 +46,12 @@ def is_coroutine_function(function: Any) -> bool:
 
 def is_generator_function(function: Any) -> bool:
     """Whether calling it only makes a generator, plain or async, and runs none of its body."""
-    return any(inspect.isgeneratorfunction(f) or inspect.isasyncgenfunction(f) for f in _definitions(function))
+    return is_async_generator_function(function) or any(inspect.isgeneratorfunction(f) for f in _definitions(function))
+
+
+def is_async_generator_function(function: Any) -> bool:
+    """Whether calling it makes an async generator."""
+    return any(inspect.isasyncgenfunction(f) for f in _definitions(function))
 
 
 def hints_of(function: Any) -> dict[str, Any]:

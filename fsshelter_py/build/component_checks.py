@@ -9,6 +9,7 @@ from fsshelter_py.build.annotations import fits, taken_by
 from fsshelter_py.build.callables import (
     accepts,
     is_async,
+    is_async_generator_function,
     is_coroutine_function,
     is_generator_function,
     spelled,
@@ -100,8 +101,9 @@ def _function_problems(component: Spout | Bolt, role: str, function: Any) -> Ite
     if role in _RUN_AT_ONCE and is_coroutine_function(function):
         yield f"{role} {spelled(function)} is a coroutine function, expected a plain one: {_RUN_AT_ONCE[role]}"
     if role == "items":
-        return
-    if is_generator_function(function):
+        if is_async_generator_function(function):
+            yield f"items {spelled(function)} is an async generator, expected a plain one: {_RUN_AT_ONCE[role]}"
+    elif is_generator_function(function):
         hint = {
             "consume": "use emit(...) instead of yield",
             "next": "return one tuple a call instead of yield, or use Spout.replaying for an iterable",

@@ -293,7 +293,7 @@ class Link:
 
     def __or__(self, grouping: Grouping) -> Subscription:
         if not isinstance(grouping, Grouping):
-            return NotImplemented
+            raise TypeError(f"`source >> target |` expects a grouping, such as Shuffle.on(T); got {grouping!r}")
         return Subscription(self.source, self.target, grouping)
 
 
