@@ -19,11 +19,14 @@ from fsshelter_py.errors import (
     TopologyFailedError,
     TrackingError,
 )
+from fsshelter_py.execute import RuntimeTopology
+from fsshelter_py.host import Hosted, run, run_no_restart, run_with
 from fsshelter_py.model.component import Bolt, Spout, Subscription
 from fsshelter_py.model.context import Collector, Delivery, Emit, TaskContext
 from fsshelter_py.model.grouping import Grouping
 from fsshelter_py.model.outcome import END, DeadLetter, EndOfInput, NackReason, Tick
 from fsshelter_py.model.schema import stream
+from fsshelter_py.model.stats import ComponentStats, Stats, Summary
 from fsshelter_py.model.topology import Stream, Topology
 
 __all__ = [
@@ -59,6 +62,14 @@ __all__ = [
     "DeadLetter",
     "NackReason",
     # host
+    "run",
+    "run_with",
+    "run_no_restart",
+    "Hosted",
+    "RuntimeTopology",
+    "Stats",
+    "ComponentStats",
+    "Summary",
     # errors
     "FsShelterError",
     "TopologyError",

@@ -60,9 +60,7 @@ class Collector(Protocol[T_contra]):
     Each raises ``DeliveryError`` for a delivery that is settled already and leaves the tree alone.
     """
 
-    def emit(
-        self, tuple: T_contra, /, anchors: Sequence[Delivery[Any]] = (), *, task_id: TaskId | None = None
-    ) -> None:
+    def emit(self, tuple: T_contra, /, anchors: Sequence[Delivery[Any]] = (), *, task_id: TaskId | None = None) -> None:
         """Emit a tuple that joins the tree of every delivery in ``anchors``; ``task_id`` emits it directly."""
         ...
 

@@ -1,0 +1,101 @@
+"""Waking a sleeping executor with ZeroMQ inproc messages.
+
+Thread contract. The switchboard owns the runtime's one context and the one socket that rings; every use of that socket
+is under its lock, so any thread may ring. A doorbell's socket is made and bound by the thread that builds the runtime,
+before the switchboard connects to it and before the executor's thread starts; from then on only that thread receives
+on it and closes it. ``term`` comes after every socket is closed.
+
+One ringing ROUTER serves all endpoints, instead of a PUSH socket for each: a socket costs a file descriptor, and a
+runtime may have a thousand tasks. A ring that finds nobody asleep is never sent (the mailbox sees to that), so the lock
+is not contended.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import zmq
+
+__all__ = ["Doorbell", "Switchboard"]
+
+_RECEIVE_TIMEOUT_MS = 100
+
+
+class Doorbell:
+    """The end an executor sleeps on: one socket, bound to the endpoint of each of its tasks."""
+
+    def __init__(self, socket: zmq.Socket[bytes], endpoints: Sequence[str]) -> None:
+        self.socket = socket
+        self.endpoints = tuple(endpoints)
+        self._timeout = _RECEIVE_TIMEOUT_MS
+        socket.setsockopt(zmq.RCVTIMEO, self._timeout)
+        for endpoint in self.endpoints:
+            socket.bind(endpoint)
+
+    def wait(self, timeout_ms: int = _RECEIVE_TIMEOUT_MS) -> bool:
+        """Receive one ring, for 100 ms at most; False when none came."""
+        timeout = min(max(timeout_ms, 0), _RECEIVE_TIMEOUT_MS)
+        if timeout != self._timeout:
+            self.socket.setsockopt(zmq.RCVTIMEO, timeout)
+            self._timeout = timeout
+        try:
+            self.socket.recv()
+        except zmq.Again:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Free the socket; by the thread that receives on it."""
+        self.socket.close(linger=0)
+
+
+class Switchboard:
+    """One runtime's context, and the socket that rings any of its doorbells."""
+
+    def __init__(self, sockets: int) -> None:
+        """``sockets``: how many doorbells there will be."""
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=0)
+        self._context.set(zmq.MAX_SOCKETS, sockets + 16)
+        self._lock = threading.Lock()
+        self._open = True
+        self._ringer = self._socket(zmq.ROUTER)
+
+    def _socket(self, kind: int) -> zmq.Socket[bytes]:
+        socket = self._context.socket(kind)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.setsockopt(zmq.SNDHWM, 0)
+        socket.setsockopt(zmq.RCVHWM, 0)
+        return socket
+
+    def doorbell(self, endpoints: Sequence[str]) -> Doorbell:
+        """A new doorbell, bound to these endpoints; connect to them only after this."""
+        return Doorbell(self._socket(zmq.DEALER), endpoints)
+
+    def connect(self, endpoint: str) -> Callable[[], None]:
+        """A function that rings the doorbell bound to this endpoint, from any thread, without ever blocking."""
+        peer = endpoint.encode()
+        frames = [peer, b""]
+        with self._lock:
+            self._ringer.setsockopt(zmq.CONNECT_ROUTING_ID, peer)
+            self._ringer.connect(endpoint)
+        lock, send = self._lock, self._ringer.send_multipart
+
+        def ring() -> None:
+            with lock:
+                if self._open:
+                    send(frames, zmq.NOBLOCK)
+
+        return ring
+
+    def close(self) -> None:
+        """Stop ringing; rings after this are ignored."""
+        with self._lock:
+            if self._open:
+                self._open = False
+                self._ringer.close(linger=0)
+
+    def term(self) -> None:
+        """Free the context, once every doorbell is closed."""
+        self.close()
+        self._context.term()

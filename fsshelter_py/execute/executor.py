@@ -1,0 +1,189 @@
+"""The executor: a thread that serves its tasks in turns.
+
+Thread contract. ``turn`` and everything it calls run in the executor's thread alone; with it goes all state of its
+tasks and its flow. Other threads put messages in the tasks' channels, call ``halt``, and read counters. The receiving
+end of the doorbell is used, and closed, by the executor's thread.
+
+A turn: control messages of every task first, then a little of the data of each, then the spouts and what else is due,
+then the ackers are told and the rings offered to. An executor with nothing to do sleeps on its doorbell.
+
+When something is unhandled, the error is reported once and the executor goes on in a reduced way: no data, no asking;
+acks, nacks and deactivation still work, so that what is unsettled can be handed back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from fsshelter_py.channel import Mailbox
+from fsshelter_py.clock import Clock
+from fsshelter_py.execute.flow import Flow
+from fsshelter_py.execute.task import Task
+from fsshelter_py.model.message import Deactivate, Settlements
+
+__all__ = ["Executor"]
+
+_SLEEP_MS = 100
+
+
+class Executor:
+    """One thread and the tasks it serves."""
+
+    def __init__(self, name: str, mailbox: Mailbox, flow: Flow, clock: Clock, *, log: Any) -> None:
+        """log: a logger of the runtime."""
+        self.name = name
+        self.mailbox = mailbox
+        self.flow = flow
+        self.tasks: list[Task] = []
+        self.failed = False
+        self.slept = 0.0
+        """Seconds spent asleep."""
+        self.notify: Callable[[], None] | None = None
+        """Called before going to sleep, while somebody waits for the runtime to be quiet."""
+        self.on_exception: Callable[[BaseException], None] = lambda error: None
+        self._clock = clock
+        self._log = log
+        self._timed: list[Task] = []
+        self._halted = False
+        self._finished = False
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        flow.spawn = self._run_coroutine
+
+    def serve(self, tasks: Sequence[Task]) -> None:
+        """Serve these tasks; once, before the start."""
+        self.tasks = list(tasks)
+        self._timed = [task for task in tasks if type(task).due is not Task.due]
+
+    # --- from other threads -----------------------------------------------------------------------------------------
+
+    def start(self, title: str) -> None:
+        """Start the thread, under this name."""
+        self._thread = threading.Thread(target=self._main, name=title, daemon=True)
+        self._thread.start()
+
+    def halt(self) -> None:
+        """End after the present turn."""
+        self._halted = True
+        self.mailbox.poke()
+
+    def join(self, timeout: float | None) -> bool:
+        """Wait for the thread to end; whether it has."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+        return thread is None or not thread.is_alive()
+
+    @property
+    def has_died(self) -> bool:
+        """Whether the thread has ended without having been told to."""
+        return self._thread is not None and not self._thread.is_alive() and not self._halted
+
+    @property
+    def thread(self) -> threading.Thread | None:
+        return self._thread
+
+    # --- the executor's own thread ----------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        bell = self.mailbox.bell
+        try:
+            while not self._halted:
+                self.step()
+        finally:
+            if self._loop is not None:
+                self._loop.close()
+            if bell is not None:
+                bell.close()
+
+    def step(self) -> None:
+        """A turn, or a sleep where there was nothing to do."""
+        try:
+            if self.turn():
+                return
+        except BaseException as error:
+            self.fail(error)
+            return
+        if self.notify is not None:
+            self.notify()
+        before = self._clock.now()
+        self.mailbox.sleep(self.idle_ms(before))
+        self.slept += self._clock.now() - before
+
+    def turn(self) -> bool:
+        """Do what there is to do; whether there was anything."""
+        flow = self.flow
+        taken = self.mailbox.take()
+        worked = bool(taken)
+        if self.failed:
+            self._reduced(taken)
+            return worked
+        for task, control, _ in taken:
+            for message in control:
+                task.control(message, flow)
+                if flow.after:
+                    flow.run_after()
+        for task, _, data in taken:
+            if data and not task.started:
+                self._drop(data)
+                continue
+            for bundle in data:
+                flow.bundle(task, bundle)
+                if flow.after:
+                    flow.run_after()
+        for task in self._timed:
+            if task.turn(flow):
+                worked = True
+                if flow.after:
+                    flow.run_after()
+        flow.flush()
+        return worked
+
+    def idle_ms(self, now: float) -> int:
+        """How long nothing will be due, in whole milliseconds, rounded up."""
+        wait = _SLEEP_MS / 1000
+        for task in self._timed:
+            due = task.due()
+            if due is not None:
+                wait = min(wait, due - now)
+        return max(0, int(wait * 1000 + 0.999))
+
+    def fail(self, error: BaseException) -> None:
+        """Report an unhandled error and go on in the reduced way."""
+        if self.failed:
+            self._log.error("error_after_failure", executor=self.name, exc_info=error)
+            return
+        self.failed = True
+        self.on_exception(error)
+
+    def _reduced(self, taken: list[tuple[Task, list[Any], list[Any]]]) -> None:
+        for task, control, data in taken:
+            for message in control:
+                if isinstance(message, (Settlements, Deactivate)):
+                    try:
+                        task.control(message, self.flow)
+                    except BaseException:
+                        self._log.exception("error_after_failure", executor=self.name)
+                        if isinstance(message, Deactivate):
+                            message.deactivated()
+            self._drop(data)
+
+    def _drop(self, data: list[Any]) -> None:
+        """Leave data to its trees' spouts: they are told it was stopped."""
+        self.flow.done += len(data)
+
+    def _run_coroutine(
+        self, awaitable: Awaitable[Any], callback: Callable[[Flow, Any, BaseException | None], None]
+    ) -> None:
+        """An ack handler of a sync spout may be a coroutine function all the same: run it to its end."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+        result, error = None, None
+        try:
+            result = self._loop.run_until_complete(awaitable)
+        except BaseException as raised:
+            error = raised
+        callback(self.flow, result, error)

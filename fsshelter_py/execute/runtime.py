@@ -1,0 +1,342 @@
+"""A topology made of tasks and executors: built, activated, stopped, shut down. Once each.
+
+Thread contract. Any one thread at a time builds, activates, stops and shuts down. ``on_exception`` is called from the
+executors' threads, ``on_end`` and ``on_running`` too; they must return soon and not call back into the runtime.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fsshelter_py.build.assignment import ExecutorPlan, assign
+from fsshelter_py.build.describe import describe
+from fsshelter_py.channel import Channel, Mailbox, Switchboard
+from fsshelter_py.clock import Clock, MonotonicClock
+from fsshelter_py.execute.acker_task import AckerTask
+from fsshelter_py.execute.bolt_task import BoltTask
+from fsshelter_py.execute.executor import Executor
+from fsshelter_py.execute.flow import Flow
+from fsshelter_py.execute.loop_executor import LoopExecutor
+from fsshelter_py.execute.making import make_bolt, make_spout
+from fsshelter_py.execute.manual_task import ManualBolt
+from fsshelter_py.execute.spout_task import SpoutTask
+from fsshelter_py.execute.system_task import SystemTask
+from fsshelter_py.execute.task import Task
+from fsshelter_py.execute.trees import AckerPort, Trees
+from fsshelter_py.execute.unresolved import Unresolved
+from fsshelter_py.execute.wiring import wire
+from fsshelter_py.model.component import Bolt, SpoutKind
+from fsshelter_py.model.context import TaskContext
+from fsshelter_py.model.ids import ACKER, SYSTEM, ComponentId, TaskId
+from fsshelter_py.model.message import Deactivate, Pause, Start, Wake
+from fsshelter_py.model.order import in_order
+from fsshelter_py.model.outcome import DeadLetter
+from fsshelter_py.model.topology import Topology
+
+__all__ = ["RuntimeTopology"]
+
+_GRACE_SECS = 0.5
+"""How long a task may take to answer once the time for draining is over."""
+
+
+class RuntimeTopology:
+    """The tasks of a topology, by id, and the executors that serve them."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        start_log: Callable[[TaskId], Any],
+        on_exception: Callable[[BaseException], None],
+        *,
+        on_end: Callable[[], None] | None = None,
+        on_stop: Callable[[], None] | None = None,
+        unresolved: Mapping[ComponentId, Unresolved] | None = None,
+        clock: Clock | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.topology = topology
+        self.assignment = assign(topology)
+        self.clock = clock if clock is not None else MonotonicClock()
+        self._on_exception = on_exception
+        self._on_end = on_end or _nothing
+        self._on_stop = on_stop or _nothing
+        self._start_log = start_log
+        self._unresolved = unresolved or {}
+        self._seed = seed
+        self._changed = threading.Event()
+        self._flushing = False
+        self._stopping = False
+        self._ended = False
+        self._starting = len(self.assignment.tasks)
+        self._lock = threading.Lock()
+        self.running = threading.Event()
+        """Set once every task has started."""
+        tasks = {task_id: self._make_task(task_id) for task_id in self.assignment.tasks}
+        self.tasks: Mapping[TaskId, Task] = tasks
+        self.system_task = _only(tasks, SystemTask)
+        self.acker_tasks = _of(tasks, AckerTask)
+        self.spout_tasks = _of(tasks, SpoutTask)
+        self.bolt_tasks = _of(tasks, BoltTask)
+        self._switchboard = Switchboard(len(self.assignment.executors))
+        self.executors = [self._make_executor(plan) for plan in self.assignment.executors]
+        self._executor_of = {task.id: executor for executor in self.executors for task in executor.tasks}
+        wire(topology, self.assignment, tasks)
+        self._connect_ackers()
+
+    @staticmethod
+    def of_topology(
+        topology: Topology,
+        start_log: Callable[[TaskId], Any],
+        on_exception: Callable[[BaseException], None],
+        **options: Any,
+    ) -> RuntimeTopology:
+        """The runtime of a topology, not yet active.
+
+        start_log: ``start_log(task_id)`` gives the structlog logger of a task.
+        on_exception: called, from any thread, with an error that nothing handles; the runtime should then be stopped.
+        """
+        return RuntimeTopology(topology, start_log, on_exception, **options)
+
+    # --- building ---------------------------------------------------------------------------------------------------
+
+    def _make_task(self, task_id: TaskId) -> Task:
+        plan = self.assignment.tasks[task_id]
+        name = plan.component
+        of_runtime = name in (SYSTEM, ACKER)
+        context = TaskContext(
+            topology=self.topology.name,
+            component=name,
+            task_id=task_id,
+            task_index=plan.index,
+            task_count=plan.count,
+            conf=self.topology.conf if of_runtime else self.topology.conf_of(name),
+            log=self._start_log(task_id).bind(component=name, task=task_id),
+            _tasks_of=self.assignment.tasks_of,
+            _wake=lambda: self._wake(task_id),
+            _stop=self._on_stop,
+        )
+        if name == SYSTEM:
+            return SystemTask(context, self.clock)
+        if name == ACKER:
+            return AckerTask(context, {t.task_id: t.component for t in self.assignment.tasks.values()})
+        component = self.topology.component(name)
+        if isinstance(component, Bolt):
+            return make_bolt(context, component, self.clock)
+        unresolved = self._unresolved.get(name) or Unresolved(replaying=component.kind is SpoutKind.REPLAYING)
+        subscribed = any(s.source == name and s.cls is DeadLetter for s in self.topology.streams)
+        return make_spout(context, component, self.clock, unresolved, self._notice, dead_letters=subscribed)
+
+    def _make_executor(self, plan: ExecutorPlan) -> Executor:
+        tasks = [self.tasks[task_id] for task_id in plan.task_ids]
+        endpoints = [f"inproc://task-{task.id}" for task in tasks]
+        bell = self._switchboard.doorbell(endpoints)
+        rings = [self._switchboard.connect(endpoint) for endpoint in endpoints]
+        mailbox = Mailbox(bell, rings[0])
+        for task, endpoint, ring in zip(tasks, endpoints, rings, strict=True):
+            size = task.context.conf.executor_receive_buffer_size
+            task.channel = Channel(task, mailbox, size, endpoint=endpoint, ring=ring)
+        seed = None if self._seed is None else self._seed + plan.task_ids[0]
+        flow = Flow(mailbox, Trees(()), self.clock, seed)
+        kind = LoopExecutor if plan.is_async else Executor
+        executor = kind(plan.name, mailbox, flow, self.clock, log=self.system_task.log)
+        executor.on_exception = self._on_exception
+        executor.serve(tasks)
+        return executor
+
+    def _connect_ackers(self) -> None:
+        for acker in self.acker_tasks.values():
+            for spout in self.spout_tasks.values():
+                assert spout.channel is not None
+                if self._executor_of[spout.id] is self._executor_of[acker.id]:
+                    flow = self._executor_of[spout.id].flow
+                    acker.spouts[spout.id] = lambda message, spout=spout, flow=flow: spout.settle(message, flow)
+                else:
+                    acker.spouts[spout.id] = spout.channel.put
+        for executor in self.executors:
+            ports = []
+            for acker in self.acker_tasks.values():
+                assert acker.channel is not None
+                here = self._executor_of[acker.id] is executor
+                ports.append(AckerPort(acker.apply if here else acker.channel.put, acker.channel.put))
+            executor.flow.trees = Trees(ports)
+
+    # --- activating -------------------------------------------------------------------------------------------------
+
+    def activate(self) -> None:
+        """Start the threads and the tasks: ackers, then bolts from the last to the first, then spouts and the timer."""
+        self.system_task.watch(self.executors, self._on_exception, self._look)
+        ticked = [*self.acker_tasks.values(), *(b for b in self.bolt_tasks.values() if isinstance(b, ManualBolt))]
+        self.system_task.schedule(ticked, list(self.bolt_tasks.values()))
+        self.start_tasks()
+        for executor in self.executors:
+            executor.start(f"fsshelter:{self.topology.name}:{executor.name}")
+
+    def start_tasks(self) -> None:
+        """Tell every task to start."""
+        for task in (
+            *self.acker_tasks.values(),
+            *(task for component in reversed(self._bolt_order()) for task in self._tasks_of(component)),
+            *self.spout_tasks.values(),
+            self.system_task,
+        ):
+            self._put(task, Start(self._started))
+
+    def _started(self) -> None:
+        with self._lock:
+            self._starting -= 1
+            if self._starting == 0:
+                self.running.set()
+
+    # --- watching ---------------------------------------------------------------------------------------------------
+
+    def _wake(self, task_id: TaskId) -> None:
+        task = self.tasks[task_id]
+        if isinstance(task, SpoutTask):
+            self._put(task, Wake())
+
+    def _notice(self) -> None:
+        """Something may have come to rest: whoever waits for that looks again."""
+        self._changed.set()
+        channel = self.system_task.channel
+        if channel is not None:
+            channel.mailbox.poke()
+
+    def _look(self) -> None:
+        """By the system task, each turn: has the input ended, and is everything settled?"""
+        if self._stopping or self._ended or not self.running.is_set():
+            return
+        if not all(spout.at_rest for spout in self.spout_tasks.values()):
+            if not self._flushing and all(spout.exhausted for spout in self.spout_tasks.values()):
+                self._flush_all()
+            return
+        self._flush_all()
+        if self.is_quiet():
+            self._ended = True
+            self._on_end()
+
+    def _flush_all(self) -> None:
+        """No batch waits for more from now on, and every executor tells when it has nothing to do."""
+        if self._flushing:
+            return
+        self._flushing = True
+        for executor in self.executors:
+            if executor.tasks != [self.system_task]:
+                executor.notify = self._notice
+            executor.flow.flushing = True
+            executor.mailbox.poke()
+
+    def is_quiet(self) -> bool:
+        """Whether nothing is in flight, tracked or not.
+
+        Sound because a spout at rest stays so, and the counters only grow: what is done is read before what was sent,
+        so equal sums mean that at the moment between, nothing was on its way.
+        """
+        if not all(spout.at_rest for spout in self.spout_tasks.values()):
+            return False
+        manual = [bolt for bolt in self.bolt_tasks.values() if isinstance(bolt, ManualBolt)]
+        done = sum(e.flow.done for e in self.executors) + sum(bolt.emits_done for bolt in manual)
+        sent = sum(e.flow.sent for e in self.executors) + sum(bolt.emits_made for bolt in manual)
+        return done == sent
+
+    # --- stopping ---------------------------------------------------------------------------------------------------
+
+    def stop(self, timeout: float | None = None, *, drain: bool = True) -> bool:
+        """Stop asking, let what is in flight finish, deactivate bolts in topological order, then spouts.
+
+        timeout: seconds it may take, ``worker_shutdown_sleep_secs`` by default. drain: False hands everything unsettled
+        back at once. What is unsettled in the end is nacked with kind ``stopped``. Returns whether there was nothing.
+        """
+        self._stopping = True
+        limit = self.topology.conf.worker_shutdown_sleep_secs if timeout is None else timeout
+        deadline = time.monotonic() + limit
+        for spout in self.spout_tasks.values():
+            self._put(spout, Pause())
+        self._flush_all()
+        quiet = drain and self._wait_quiet(deadline)
+        for component in self._bolt_order():
+            self._deactivate(self._tasks_of(component), deadline)
+            quiet = drain and self._wait_quiet(deadline)
+        left = sum(spout.pending for spout in self.spout_tasks.values())
+        self._deactivate(list(self.spout_tasks.values()), deadline)
+        return quiet and not left
+
+    def _wait_quiet(self, deadline: float) -> bool:
+        while not self.is_quiet():
+            left = deadline - time.monotonic()
+            if left <= 0 or any(e.failed or e.has_died for e in self.executors):
+                return False
+            self._changed.wait(min(left, 0.05))
+            self._changed.clear()
+        return True
+
+    def _deactivate(self, tasks: Sequence[Task], deadline: float) -> None:
+        """Deactivate tasks and wait; those whose executor does not answer are given up."""
+        waiting = {task.id: threading.Event() for task in tasks}
+        for task in tasks:
+            self._put(task, Deactivate(waiting[task.id].set))
+        until = max(deadline, time.monotonic()) + _GRACE_SECS
+        for task in tasks:
+            executor = self._executor_of[task.id]
+            while not waiting[task.id].wait(min(0.1, max(0.0, until - time.monotonic()))):
+                if executor.has_died or time.monotonic() >= until:
+                    task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
+                    task.abandon()
+                    break
+
+    def shutdown(self) -> None:
+        """End the threads and free the sockets. A thread stuck in user code is left behind, and logged."""
+        for executor in self.executors:
+            executor.halt()
+        until = time.monotonic() + _GRACE_SECS
+        stuck = [e for e in self.executors if not e.join(max(0.0, until - time.monotonic()))]
+        if stuck:
+            self._switchboard.close()
+            self.system_task.log.error("stuck_in_user_code", executors=[e.name for e in stuck])
+        else:
+            for executor in self.executors:
+                if executor.thread is None and executor.mailbox.bell is not None:
+                    executor.mailbox.bell.close()
+            self._switchboard.term()
+
+    # --- telling ----------------------------------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """The topology, its tasks and where they run, as text."""
+        return describe(self.topology)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the system task's thread, which watches all the others, is alive."""
+        return not self._executor_of[self.system_task.id].has_died
+
+    def _bolt_order(self) -> list[ComponentId]:
+        edges = [(s.source, s.target) for s in self.topology.streams]
+        return [c for c in in_order(self.assignment_components(), edges) if c in self.topology.bolts]
+
+    def assignment_components(self) -> tuple[ComponentId, ...]:
+        """Spouts and bolts, in the order declared."""
+        return (*self.topology.spouts, *self.topology.bolts)
+
+    def _tasks_of(self, component: ComponentId) -> list[Task]:
+        return [self.tasks[task_id] for task_id in self.assignment.tasks_of(component)]
+
+    @staticmethod
+    def _put(task: Task, message: Any) -> None:
+        assert task.channel is not None
+        task.channel.put(message)
+
+
+def _of(tasks: Mapping[TaskId, Task], kind: type[Any]) -> dict[TaskId, Any]:
+    return {task_id: task for task_id, task in tasks.items() if isinstance(task, kind)}
+
+
+def _only(tasks: Mapping[TaskId, Task], kind: type[Any]) -> Any:
+    (task,) = _of(tasks, kind).values()
+    return task
+
+
+def _nothing() -> None:
+    """The default of the callbacks."""

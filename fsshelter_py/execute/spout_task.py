@@ -1,0 +1,307 @@
+"""The spout task: asks its source while it may, and tells it what became of each tuple."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from fsshelter_py.clock import Clock
+from fsshelter_py.errors import ComponentError, SourceError
+from fsshelter_py.execute.source import Source
+from fsshelter_py.execute.task import Task
+from fsshelter_py.execute.unresolved import Unresolved
+from fsshelter_py.model.context import TaskContext
+from fsshelter_py.model.message import Deactivate, Pause, Settlements, Wake
+from fsshelter_py.model.outcome import END, NackKind, NackReason
+
+if TYPE_CHECKING:
+    from fsshelter_py.execute.flow import Flow
+
+__all__ = ["SpoutTask"]
+
+_BURST = 32
+_SAMPLE_EVERY = 16
+
+
+class SpoutTask(Task):
+    """One task of a spout.
+
+    unsettled: by tree, ``(key, tuple, when)`` of what was emitted and is not settled; ``when`` only for a sample.
+    exhausted: the source said END, and nothing was nacked since.
+    at_rest: the input has ended, or asking has stopped, and nothing is unsettled. Once true it stays true: only a nack
+    can make an ended spout ask again, and it is cleared before the nack is handled. Read by other threads.
+    """
+
+    __slots__ = (
+        "_abandoned",
+        "_asking",
+        "_clock",
+        "_current",
+        "_deactivate",
+        "_idle_secs",
+        "_idle_until",
+        "_make_source",
+        "_max_pending",
+        "_on_change",
+        "_paused",
+        "_sample_at",
+        "_source",
+        "_unresolved",
+        "acked",
+        "at_rest",
+        "exhausted",
+        "nacks",
+        "reasons",
+        "unsettled",
+    )
+
+    def __init__(
+        self,
+        context: TaskContext,
+        make_source: Callable[[SpoutTask], tuple[Source, Callable[[], Any]]],
+        clock: Clock,
+        unresolved: Unresolved,
+        on_change: Callable[[], None],
+    ) -> None:
+        """make_source: makes the source and what deactivates it, in the executor.
+
+        on_change: called when it is exhausted or at rest.
+        """
+        super().__init__(context)
+        self._make_source = make_source
+        self._source: Any = None
+        self._deactivate: Callable[[], Any] | None = None
+        self._clock = clock
+        self._unresolved = unresolved
+        self._on_change = on_change
+        self._max_pending = context.conf.max_spout_pending
+        self._idle_secs = context.conf.sleep_spout_wait_strategy_time_ms / 1000
+        self._idle_until = 0.0
+        self.exhausted = self._paused = False
+        self._asking: Any = None
+        self._current: tuple[Any, Any, float] | None = None
+        """The source tuple being run, which is not in ``unsettled`` yet."""
+        self._abandoned = False
+        self._sample_at = 0
+        self.at_rest = False
+        self.unsettled: dict[int, tuple[Any, Any, float]] = {}
+        self.acked = 0
+        self.nacks: dict[NackKind, int] = {}
+        self.reasons: list[str] = []
+
+    @property
+    def pending(self) -> int:
+        return len(self.unsettled)
+
+    @property
+    def dead(self) -> int:
+        """Tuples given up by a replaying source."""
+        return self._source.dead if self._source is not None else 0
+
+    def start(self, flow: Flow) -> None:
+        try:
+            self._source, self._deactivate = self._make_source(self)
+        except BaseException as error:
+            raise self._error("make_args failed", error) from error
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def due(self) -> float | None:
+        if not self.started or self._paused or self.exhausted or self.held or self._asking is not None:
+            return None
+        if self._source.tracked and len(self.unsettled) >= self._max_pending:
+            return None
+        return self._idle_until
+
+    def turn(self, flow: Flow) -> bool:
+        """Ask for a burst of tuples and run each."""
+        if not self.started or self._paused or self.exhausted or self.held or self._asking is not None:
+            return False
+        if self._idle_until:
+            if self._clock.now() < self._idle_until:
+                return False
+            self._idle_until = 0.0
+        source, unsettled = self._source, self.unsettled
+        room = min(_BURST, self._max_pending - len(unsettled)) if source.tracked else _BURST
+        asked = 0
+        while asked < room:
+            try:
+                answer = source.next(len(unsettled))
+            except BaseException as error:
+                raise self._error("next failed", error) from error
+            asked += 1
+            if answer.__class__ is not tuple and inspect.isawaitable(answer):
+                self._asking = flow.spawn(answer, self._answered)
+                break
+            if not self._take(answer, flow):
+                break
+            if flow.after:
+                flow.run_after()
+            if self.held:
+                break
+        return asked > 0 and not self._idle_until
+
+    def _answered(self, flow: Flow, answer: Any, error: BaseException | None) -> None:
+        self._asking = None
+        if error is not None:
+            if self._paused:
+                self._rest()
+                return
+            raise self._error("next failed", error) from error
+        self._take(answer, flow)
+        self._rest()
+
+    def _take(self, answer: Any, flow: Flow) -> bool:
+        """Run what ``next`` answered; False if there is nothing more now."""
+        if answer is None:
+            waiting = self._source.due()
+            until = self._clock.now() + self._idle_secs
+            self._idle_until = until if waiting is None else min(until, max(waiting, 1e-9))
+            return False
+        if answer is END:
+            self.exhausted = True
+            self._rest()
+            self._on_change()
+            return False
+        if not self._source.tracked:
+            flow.untracked(self, [answer])
+            return True
+        try:
+            key, value = answer
+        except (TypeError, ValueError) as error:
+            problem = f"next returned {answer!r}; expected (tuple_id, tuple), None or END"
+            raise ComponentError(problem, component=self.component, task_id=self.id) from error
+        if not flow.trees.enabled:
+            flow.untracked(self, [value])
+            self._settled(key, value, None, flow)
+            return True
+        sampled = self.emitted >= self._sample_at
+        when = perf_counter() if sampled else 0.0
+        if sampled:
+            self._sample_at = self.emitted + _SAMPLE_EVERY
+        self._current = (key, value, when)
+        settled = flow.root(self, value)
+        self._current = None
+        if settled:
+            if when:
+                self.latency.add(perf_counter() - when)
+            self._settled(key, value, flow.reason, flow)
+        else:
+            self.unsettled[flow.anchor] = (key, value, when)
+        return True
+
+    def blamed(self, error: BaseException, stream: str | None, *, tracked: bool) -> None:
+        """A source tuple could not be routed. If it is tracked, its nack counts it."""
+        if not tracked:
+            super().blamed(error, stream, tracked=False)
+
+    # --- settling ---------------------------------------------------------------------------------------------------
+
+    def control(self, message: Any, flow: Flow) -> None:
+        match message:
+            case Settlements():
+                self.settle(message, flow)
+            case Wake():
+                self._idle_until = 0.0
+            case Pause():
+                self._paused = True
+                if self._asking is not None:
+                    self._asking.cancel()
+                self._rest()
+            case Deactivate(deactivated=deactivated):
+                self._wind_down_by(flow, deactivated)
+            case _:
+                super().control(message, flow)
+
+    def settle(self, message: Settlements, flow: Flow) -> None:
+        """The acker settled some trees of this task."""
+        for anchor, reason in message.settled:
+            if reason is not None:
+                self.at_rest = False
+            found = self.unsettled.pop(anchor, None)
+            if found is not None:
+                key, value, when = found
+                if when:
+                    self.latency.add(perf_counter() - when)
+                self._settled(key, value, reason, flow)
+        self._rest()
+
+    def _settled(self, key: Any, value: Any, reason: NackReason | None, flow: Flow) -> None:
+        self._idle_until = 0.0
+        if self._abandoned:
+            return
+        try:
+            result = self._tell(key, value, reason)
+        except BaseException as error:
+            raise self._error(f"{'nack' if reason else 'ack'} failed for tuple {key!r}", error) from error
+        if result is not None and inspect.isawaitable(result):
+            flow.sent += 1
+            flow.spawn(result, self._told)
+
+    def _tell(self, key: Any, value: Any, reason: NackReason | None) -> Any:
+        if reason is None:
+            self.acked += 1
+            self._unresolved.acked(key)
+            return self._source.ack(key, value)
+        self.exhausted = False
+        self.failed += 1
+        self.nacks[reason.kind] = self.nacks.get(reason.kind, 0) + 1
+        if len(self.reasons) < 5:
+            self.reasons.append(str(reason))
+        self._unresolved.nacked(key, reason)
+        self.log.debug("nacked", tuple_id=repr(key), reason=str(reason))
+        return self._source.nack(key, value, reason)
+
+    def _told(self, flow: Flow, result: Any, error: BaseException | None) -> None:
+        flow.done += 1
+        if error is not None:
+            raise self._error("an ack or nack handler failed", error) from error
+
+    def _rest(self) -> None:
+        if (self.exhausted or self._paused) and not self.unsettled and self._asking is None and not self.at_rest:
+            self.at_rest = True
+            self._on_change()
+
+    # --- stopping ---------------------------------------------------------------------------------------------------
+
+    def _wind_down_by(self, flow: Flow, deactivated: Callable[[], None]) -> None:
+        self._paused = True
+        if not self.started or self._abandoned:
+            deactivated()
+            return
+        self.started = False
+        flow.spawn(self._wind_down(), lambda flow, result, error: deactivated())
+
+    async def _wind_down(self) -> None:
+        """Nack what is unsettled, then deactivate. A handler that raises is logged: the others must be called too."""
+        left = list(self.unsettled.values()) + ([self._current] if self._current is not None else [])
+        self.unsettled.clear()
+        for key, value, _ in left:
+            try:
+                result = self._tell(key, value, NackReason("stopped", self.component, self.id))
+                if inspect.isawaitable(result):
+                    await result
+            except BaseException:
+                self.log.exception("nack_failed", tuple_id=repr(key))
+        try:
+            result = self._deactivate() if self._deactivate is not None else None
+            if inspect.isawaitable(result):
+                await result
+        except BaseException:
+            self.log.exception("deactivate_failed")
+
+    def abandon(self) -> None:
+        """Wind down in the calling thread: the executor's is dead, or stuck in user code and told nothing any more."""
+        if self.started:
+            self._abandoned = True
+            self.started = False
+            asyncio.run(self._wind_down())
+
+    def _error(self, what: str, error: BaseException) -> Exception:
+        if isinstance(error, SourceError):
+            return error
+        text = f"{what}: {type(error).__name__}: {error}"
+        return ComponentError(text, component=self.component, task_id=self.id)

@@ -1,0 +1,55 @@
+"""Source tuples that failed and were not acked since."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fsshelter_py.model.outcome import NackReason
+
+__all__ = ["Unresolved"]
+
+_REMEMBERED = 100_000
+
+
+class Unresolved:
+    """Counts, over all tasks and restarts of one spout, the tuple ids that were nacked and not acked later.
+
+    A source that emits a nacked tuple again under the same id, and has it acked, has lost nothing. Remembers a bounded
+    number of ids, so that memory stays flat; beyond that, and for ids that cannot be hashed, nacks are only counted.
+    A replaying spout knows better: it counts what it gave up, and what a stop left unsettled, itself.
+    """
+
+    def __init__(self, *, replaying: bool) -> None:
+        self._replaying = replaying
+        self._ids: set[Any] = set()
+        self._more = 0
+
+    def nacked(self, key: Any, reason: NackReason) -> None:
+        """A tuple was nacked."""
+        if self._replaying:
+            if reason.kind == "stopped":
+                self._more += 1
+            return
+        try:
+            if len(self._ids) < _REMEMBERED or key in self._ids:
+                self._ids.add(key)
+                return
+        except TypeError:
+            pass
+        self._more += 1
+
+    def acked(self, key: Any) -> None:
+        """A tuple was acked."""
+        if self._ids:
+            try:
+                self._ids.discard(key)
+            except TypeError:
+                return
+
+    def restarted(self) -> None:
+        """A replaying spout reads its input anew: what the stop left unsettled comes again."""
+        if self._replaying:
+            self._more = 0
+
+    def __len__(self) -> int:
+        return len(self._ids) + self._more
