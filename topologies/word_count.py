@@ -58,9 +58,9 @@ def report(totals: Counter[str], message: WordCount | Finish, emit: Emit[None]) 
 
 
 @topology("word-count")
-def word_count(path: str | None = None, top: int = 20, tasks: int = 1) -> Subscriptions:
+def word_count(path: str | None = None, top: int = 20, tasks: int = 1, encoding: str = "utf-8") -> Subscriptions:
     def text(ctx: TaskContext) -> Iterable[Sentence]:
-        return map(Sentence, python_docs()) if path is None else lines(path, into=Sentence)
+        return map(Sentence, python_docs()) if path is None else lines(path, into=Sentence, encoding=encoding)
 
     sentences = Spout.replaying(text, max_attempts=3)
     splitter = Bolt.run(split).with_parallelism(tasks)

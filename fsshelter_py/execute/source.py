@@ -40,12 +40,17 @@ class Source(Protocol):
         """Tuples given up."""
         ...
 
+    @property
+    def letters_acked(self) -> int:
+        """Dead letters of those that were acked."""
+        ...
+
 
 class UnreliableSource:
     """Tuples that are never tracked."""
 
     tracked = False
-    dead = 0
+    dead = letters_acked = 0
 
     def __init__(self, next: Callable[[Any], Any], args: Any) -> None:
         self._next = next
@@ -68,7 +73,7 @@ class ReliableSource:
     """Tuples with an id, whose acks and nacks go to the user's handlers."""
 
     tracked = True
-    dead = 0
+    dead = letters_acked = 0
 
     def __init__(self, next: Callable[[Any], Any], args: Any, handlers: tuple[Any, Any] | None) -> None:
         self._next = next
@@ -162,7 +167,7 @@ class ReplayingSource:
         self._log = log
         self._waiting: list[tuple[float, int, _Entry]] = []
         self._order = 0
-        self.dead = 0
+        self.dead = self.letters_acked = 0
 
     def next(self, pending: int) -> tuple[_Entry, Any] | None | EndOfInput:
         if self._waiting and (self._waiting[0][0] <= 0 or self._waiting[0][0] <= self._clock.now()):
@@ -183,7 +188,7 @@ class ReplayingSource:
         return entry, entry.tuple
 
     def ack(self, key: _Entry, tuple: Any) -> None:
-        """Nothing to do: the tuple is forgotten with its entry."""
+        self.letters_acked += key.is_dead_letter
 
     def nack(self, key: _Entry, tuple: Any, reason: NackReason) -> None:
         if reason.kind == "stopped":

@@ -101,6 +101,11 @@ class SpoutTask(Task):
         """Tuples given up by a replaying source."""
         return self._source.dead if self._source is not None else 0
 
+    @property
+    def letters_acked(self) -> int:
+        """Dead letters acked, which ``acked`` counts too."""
+        return self._source.letters_acked if self._source is not None else 0
+
     def start(self, flow: Flow) -> None:
         try:
             self._source, self._deactivate = self._make_source(self)

@@ -85,6 +85,7 @@ def _added(past: ComponentStats, runtime: RuntimeTopology) -> ComponentStats:
         pending=sum(t.pending for t in tasks),
         queued=sum(t.channel.count for t in tasks if t.channel is not None),
         dead=past.dead + sum(s.dead for s in spouts),
+        letters_acked=past.letters_acked + sum(s.letters_acked for s in spouts),
         unresolved=past.unresolved + sum(t.untracked_failures for t in tasks),
         latency_ms=_latency(tasks) or past.latency_ms,
     )

@@ -22,7 +22,9 @@ class ComponentStats:
     acked, failed: for a spout the source tuples settled either way, for a bolt the deliveries.
     timed_out: of the failed ones, those that were not settled in time.
     pending: unsettled source tuples of a spout, or deliveries a bolt has begun and not finished. queued: tuples waiting
-    in its rings. dead: tuples a replaying spout gave up.
+    in its rings.
+    dead: tuples a replaying spout gave up. letters_acked: dead letters of those that were acked; emitted and acked count
+    them too, as every tuple that a spout emits.
     unresolved: source tuples (or untracked deliveries) that failed and were not acked later on; these are lost unless
     the source keeps them.
     latency_ms: mean milliseconds, of a sample: emit to settled for a spout, the user function for a bolt.
@@ -40,6 +42,7 @@ class ComponentStats:
     pending: int = 0
     queued: int = 0
     dead: int = 0
+    letters_acked: int = 0
     unresolved: int = 0
     latency_ms: float | None = None
 
@@ -69,8 +72,8 @@ class Stats:
 
     @property
     def acked(self) -> int:
-        """Source tuples acked."""
-        return sum(c.acked for c in self.spouts)
+        """Source tuples acked; the dead letters of others are not among them."""
+        return sum(c.acked - c.letters_acked for c in self.spouts)
 
     @property
     def failed(self) -> int:
