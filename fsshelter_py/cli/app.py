@@ -54,7 +54,7 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="An option; wins over those in the file. Repeatable."),
 ]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks, of an error and in logs for people.")]
 
 
 def main() -> None:
@@ -110,7 +110,8 @@ def run(
     Exit code 0: every tuple was acked; 3: some were not; 1: the topology failed; 2: it cannot be run as given;
     130 and 143: ended by Ctrl-C or SIGTERM. The first of these drains, a second one ends at once.
     """
-    configure(log_format, LogLevel.WARNING if quiet and log_level in (LogLevel.DEBUG, LogLevel.INFO) else log_level)
+    level = LogLevel.WARNING if quiet and log_level in (LogLevel.DEBUG, LogLevel.INFO) else log_level
+    configure(log_format, level, tracebacks=debug)
     with told(debug=debug), Prints().installed() as prints:
         raise typer.Exit(
             _run(

@@ -6,9 +6,14 @@ import enum
 import logging
 import os
 import sys
-from typing import TextIO
+from collections.abc import MutableMapping
+from functools import partial
+from typing import Any, TextIO
 
 import structlog
+
+from fsshelter_py.cli.problem import brief, users_frame
+from fsshelter_py.errors import SourceError
 
 __all__ = ["LogFormat", "LogLevel", "configure"]
 
@@ -46,18 +51,38 @@ class _Stderr:
     debug = info = warning = warn = error = critical = exception = fatal = log = msg
 
 
-def configure(log_format: LogFormat, level: LogLevel) -> None:
-    """Set structlog up. Before the topology file is loaded, so that the file may still set it up differently."""
+def _without_traceback(
+    logger: object, method: str, event: MutableMapping[str, Any], only: type[BaseException] = BaseException
+) -> MutableMapping[str, Any]:
+    """An error of the class ``only`` in a line, with the user's line beside it."""
+    given = event.get("exc_info")
+    error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
+    if isinstance(error, only):
+        del event["exc_info"]
+        event["error"] = brief(error)
+        if (at := users_frame(error)) is not None:
+            event["at"] = at
+    return event
+
+
+def configure(log_format: LogFormat, level: LogLevel, *, tracebacks: bool) -> None:
+    """Set structlog up. Before the topology file is loaded, so that the file may still set it up differently.
+
+    Without ``tracebacks`` people are spared them; machines are only where they say nothing, of a source that cannot be
+    read.
+    """
+    render: list[structlog.typing.Processor]
     if log_format.resolved(sys.stderr) is LogFormat.JSON:
-        render: list[structlog.typing.Processor] = [
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ]
+        render = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        if not tracebacks:
+            render.insert(0, partial(_without_traceback, only=SourceError))
     else:
         colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         render = [
             structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback),
         ]
+        if not tracebacks:
+            render.insert(0, _without_traceback)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

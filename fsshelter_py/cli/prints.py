@@ -1,41 +1,45 @@
-"""What is written to stdout and stderr while the live view is on the terminal.
+"""What user code writes to stdout and stderr: whole lines, and above the live view where one is shown.
 
-Contract: any thread writes, ``drain`` is called by any thread, ``hold`` and ``release`` by the main one. All that is
-written comes out whole and in its order: it is held until the view draws itself again, then written above it. A
-topology that prints a line for every tuple would otherwise have the view drawn once a line, a thousand lines a second.
+Contract: any thread writes, and drains when much is held; the main one installs, holds, drains and releases.
+
+``print`` writes a line and its end one after the other, so the lines of two threads would run together. Here a thread's
+line is written when it is whole. While a view is on the terminal, lines are held until it draws itself again, and then
+written above it: a topology that prints a line for every tuple would otherwise have it drawn a thousand times a second.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 __all__ = ["Prints"]
 
 _LIMIT = 65_536
+"""Characters held, of a line or of many, at most."""
 
 
 class Prints:
-    """Stands between user code and the terminal; passes everything through unless it is told to hold."""
+    """Stands between user code and stdout and stderr."""
 
     def __init__(self) -> None:
         # Reentrant: a write may be interrupted by a finalizer that writes.
         self._lock = threading.RLock()
+        self._begun: dict[tuple[_Stream, int], str] = {}  # by stream and thread, the line it has not ended yet
         self._held: list[str] = []
-        self._size = 0
-        self._out: Callable[[str], None] | None = None
+        self._size = 0  # == sum(map(len, self._held))
+        self._above: Callable[[str], object] | None = None
 
     @contextmanager
     def installed(self) -> Iterator[Prints]:
-        """In place of ``sys.stderr`` and ``sys.stdout``, those of them that are a terminal.
+        """In place of ``sys.stdout`` and ``sys.stderr``.
 
         From before the topology file is loaded, since a logging handler keeps the stream that it finds then.
         """
         before = sys.stdout, sys.stderr
-        stand_ins = [cast(TextIO, _Stream(self, stream)) if stream.isatty() else stream for stream in before]
+        stand_ins = [cast(TextIO, _Stream(self, stream)) for stream in before]
         sys.stdout, sys.stderr = stand_ins
         try:
             yield self
@@ -46,56 +50,79 @@ class Prints:
             if sys.stderr is stand_ins[1]:
                 sys.stderr = before[1]
 
-    def hold(self, out: Callable[[str], None]) -> None:
-        """From now on hold what is written, for ``out`` to write."""
+    def hold(self, above: Callable[[str], object]) -> None:
+        """From now on hold what goes to the terminal, for ``above`` to write."""
         with self._lock:
-            self._out = out
-
-    def release(self) -> None:
-        """Write what is held, the end of an unfinished line too, and pass everything through again."""
-        with self._lock:
-            text, out = "".join(self._held), self._out
-            self._held.clear()
-            self._size = 0
-            self._out = None
-            if text and out is not None:
-                out(text if text.endswith("\n") else text + "\n")
-
-    def write(self, text: str, stream: TextIO) -> None:
-        """Write or hold."""
-        with self._lock:
-            if self._out is None:
-                stream.write(text)
-                return
-            self._held.append(text)
-            self._size += len(text)
-            if self._size >= _LIMIT:
-                self.drain()
+            self._above = above
 
     def drain(self) -> None:
-        """Write the whole lines that are held."""
+        """Write the lines that are held."""
         with self._lock:
-            lines, newline, rest = "".join(self._held).rpartition("\n")
-            self._held = [rest] if rest else []
-            self._size = len(rest)
-            if newline and self._out is not None:
-                self._out(lines + newline)
+            text = "".join(self._held)
+            self._held.clear()
+            self._size = 0
+            if text and self._above is not None:
+                # The view begins on a line of its own, also below a line that is longer than what is held.
+                self._above(text if text.endswith("\n") else text + "\n")
+
+    def release(self) -> None:
+        """Write what is held, and lines that were not ended, and hold no more."""
+        with self._lock:
+            for (stream, _), text in self._begun.items():
+                self._emit(stream, text)
+            self._begun.clear()
+            self.drain()
+            self._above = None
+
+    def write(self, stream: _Stream, text: str) -> None:
+        """Write the lines that this text ends; keep the rest as this thread's begun line."""
+        key = stream, threading.get_ident()
+        with self._lock:
+            begun = self._begun.pop(key, "") + text
+            # As a terminal does: a carriage return shows what was written so far.
+            as_it_is = len(begun) > _LIMIT or "\r" in text
+            whole, end, rest = (begun, "", "") if as_it_is else begun.rpartition("\n")
+            if rest:
+                self._begun[key] = rest
+            if whole or end:
+                self._emit(stream, whole + end)
+
+    def flush(self, stream: _Stream) -> None:
+        """Write this thread's begun line, but not above a view, which takes whole ones only."""
+        with self._lock:
+            if self._above is not None and stream.is_terminal:
+                return
+            stream.original.write(self._begun.pop((stream, threading.get_ident()), ""))
+            stream.original.flush()
+
+    def _emit(self, stream: _Stream, text: str) -> None:
+        if self._above is None or not stream.is_terminal:
+            stream.original.write(text)
+            return
+        self._held.append(text)
+        self._size += len(text)
+        if self._size > _LIMIT:
+            self.drain()
 
 
 class _Stream:
-    """A terminal's text stream whose text goes through ``Prints``; everything else is the stream's own."""
+    """A text stream whose writes go through ``Prints``; everything else is the stream's own."""
 
-    def __init__(self, prints: Prints, stream: TextIO) -> None:
+    def __init__(self, prints: Prints, original: TextIO) -> None:
         self._prints = prints
-        self._stream = stream
+        self.original = original
+        self.is_terminal = original.isatty()
 
     def write(self, text: str) -> int:
-        self._prints.write(text, self._stream)
+        self._prints.write(self, text)
         return len(text)
 
-    def writelines(self, lines: Any) -> None:
+    def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.write(line)
 
+    def flush(self) -> None:
+        self._prints.flush(self)
+
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        return getattr(self.original, name)

@@ -15,7 +15,7 @@ import typer
 
 from fsshelter_py.errors import FsShelterError
 
-__all__ = ["FAILED", "INTERRUPTED", "UNSETTLED", "USAGE", "Problem", "brief", "shown", "told", "users_frame"]
+__all__ = ["FAILED", "INTERRUPTED", "UNSETTLED", "USAGE", "Problem", "brief", "causes", "shown", "told", "users_frame"]
 
 FAILED = 1
 USAGE = 2
@@ -67,17 +67,28 @@ def brief(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it was raised from, to the root."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        yield cause
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+
+
 def users_frame(error: BaseException, file: Path | None = None) -> str | None:
-    """The deepest line of the user's own code in the error's traceback, as ``FILE:LINE: text``.
+    """The deepest line of the user's own code in the error's traceback or its causes', as ``FILE:LINE: text``.
 
     That is a frame outside the standard library, the installed packages and this package; ``file`` counts as the
     user's wherever it lies.
     """
     found = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        is_file = file is not None and Path(frame.filename) == file
-        if is_file or not frame.filename.startswith(_NOT_THE_USERS):
-            found = frame
+    for cause in causes(error):
+        for frame in traceback.extract_tb(cause.__traceback__):
+            is_file = file is not None and Path(frame.filename) == file
+            if is_file or not frame.filename.startswith(_NOT_THE_USERS):
+                found = frame
     if found is None or found.lineno is None:
         return None
     text = linecache.getline(found.filename, found.lineno).strip()

@@ -62,8 +62,9 @@ def verdict(summary: Summary) -> str:
         return text
     if summary.dead:
         text += f", {summary.dead:,} dead"
-    if summary.unresolved:
-        text += f", {summary.unresolved:,} failed and not acked later"
+    lost = summary.unresolved - summary.dead
+    if lost > 0:
+        text += f", {lost:,} failed and not acked later"
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in summary.nacks.items() if count)
     return text + (f" (nacks: {kinds})" if kinds else "")
 
@@ -72,8 +73,9 @@ def print_summary(summary: Summary, console: Console) -> None:
     """The table, the verdict, and the first failures where there are any."""
     print_stats(summary, console)
     console.print(Text(verdict(summary), "green" if summary.ok else "red"))
-    for failure in summary.first_failures[:_FAILURES_SHOWN] if summary.failed or not summary.ok else ():
-        console.print(Text(f"  {failure.strip().splitlines()[0]}"), soft_wrap=True)
+    failures = dict.fromkeys(failure.strip().partition("\n")[0] for failure in summary.first_failures)
+    for failure in list(failures)[:_FAILURES_SHOWN]:
+        console.print(Text(f"  {failure}"), soft_wrap=True)
 
 
 def print_stats(stats: Stats, console: Console) -> None:

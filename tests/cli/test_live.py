@@ -1,6 +1,7 @@
 """The live view and the tables, drawn on a terminal of a given width."""
 
 import io
+from contextlib import redirect_stdout
 
 import pytest
 from rich.console import Console
@@ -25,6 +26,14 @@ STATS = Stats(
 
 
 TITLES = ["tasks", "rate/s", "emitted", "executed", "acked", "failed", "pending", "latency"]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
 
 
 def console(width: int) -> Console:
@@ -71,11 +80,11 @@ def test_dead_tuples_have_a_column_where_there_are_any() -> None:
 
 def test_prints_are_written_as_they_are_above_the_view() -> None:
     """Not wrapped, not parsed as markup, and before the view is drawn again."""
-    on, prints = console(60), Prints()
+    on = console(60)
     line = "[red]x[/red] " * 20
-    with LiveView(on, prints) as view:
+    with redirect_stdout(Terminal()), Prints().installed() as prints, LiveView(on, prints) as view:
         view.show(STATS, None)
-        prints.write(line + "\n", io.StringIO())
+        print(line)
         view.show(STATS, ValueError("boom\nmore"))
 
     text = drawn(on)

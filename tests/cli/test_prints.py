@@ -3,6 +3,8 @@
 import io
 import logging
 import sys
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
@@ -25,11 +27,42 @@ def installed(stdout: io.StringIO | None = None) -> Iterator[tuple[Prints, Termi
         yield prints, terminal
 
 
-def test_everything_passes_through_while_no_view_is_shown() -> None:
-    """As if nothing stood between."""
+def test_a_line_is_written_when_it_is_whole() -> None:
+    """Or when it is flushed."""
     with installed() as (_, terminal):
         print("a", end="")
-        assert terminal.getvalue() == "a"
+        assert terminal.getvalue() == ""
+        print("b")
+        assert terminal.getvalue() == "ab\n"
+        print("c", end="", flush=True)
+        assert terminal.getvalue() == "ab\nc"
+
+
+def test_what_was_not_ended_is_written_in_the_end() -> None:
+    """Nothing is lost."""
+    with installed() as (_, terminal):
+        print("a", end="")
+    assert terminal.getvalue() == "a"
+
+
+def test_lines_of_several_threads_stay_whole() -> None:
+    """Each thread is in the middle of its line while the others write theirs."""
+    meet = threading.Barrier(4)
+
+    def talk(name: str) -> None:
+        for _ in range(20):
+            print(name, end="")
+            meet.wait(30)
+            print(name)
+            meet.wait(30)
+
+    with installed() as (_, terminal):
+        threads = [threading.Thread(target=talk, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert Counter(terminal.getvalue().splitlines()) == {name * 2: 20 for name in "abcd"}
 
 
 def test_whole_lines_come_out_in_order_when_drained() -> None:
@@ -84,9 +117,13 @@ def test_a_handler_made_early_prints_above_the_view_too() -> None:
     assert terminal.getvalue() == "late\n"
 
 
-def test_a_pipe_is_left_alone() -> None:
-    """Prints into a file do not go through the terminal."""
+def test_prints_into_a_pipe_do_not_go_through_the_terminal() -> None:
+    """They are written at once, though a view is shown."""
     pipe = io.StringIO()
-    with installed(stdout=pipe) as (_, terminal):
-        assert sys.stdout is pipe
-        assert sys.stderr is not terminal
+    with installed(stdout=pipe) as (prints, terminal):
+        prints.hold(terminal.write)
+        print("out")
+        assert pipe.getvalue() == "out\n"
+        print("err", file=sys.stderr)
+        assert terminal.getvalue() == ""
+    assert terminal.getvalue() == "err\n"

@@ -22,7 +22,7 @@ BAD = replace(
     restarts=1,
     components={"in": SPOUT},
     nacks={"failed": 4, "timeout": 1, "stopped": 0},
-    first_failures=("failed in b (task 3): ValueError: no\nsecond line", "two", "three", "four"),
+    first_failures=("failed in b (task 3): ValueError: no\nsecond line", "two", "two", "three", "four"),
 )
 
 
@@ -34,7 +34,7 @@ def test_a_good_run_is_told_in_one_plain_line() -> None:
 def test_a_bad_run_tells_what_is_missing_and_why() -> None:
     """Dead ones, unresolved ones, restarts, and the nacks by kind."""
     assert verdict(BAD) == (
-        "t: 1,000 tuples acked in 1.2 s, 1 restart, 2 dead, 3 failed and not acked later (nacks: failed 4, timeout 1)"
+        "t: 1,000 tuples acked in 1.2 s, 1 restart, 2 dead, 1 failed and not acked later (nacks: failed 4, timeout 1)"
     )
 
 
