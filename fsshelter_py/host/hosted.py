@@ -20,15 +20,18 @@ from fsshelter_py.build.describe import describe
 from fsshelter_py.clock import Clock, MonotonicClock
 from fsshelter_py.errors import SourceError, TopologyFailedError
 from fsshelter_py.execute import RuntimeTopology
+from fsshelter_py.host.advice import Advisor
 from fsshelter_py.host.ledger import Ledger
 from fsshelter_py.host.restart_policy import RestartPolicy
+from fsshelter_py.host.usage import Usage
 from fsshelter_py.model.ids import SYSTEM, TaskId
 from fsshelter_py.model.stats import HostState, Stats, Summary
 from fsshelter_py.model.topology import Topology
 
-__all__ = ["Hosted", "run", "run_no_restart", "run_with"]
+__all__ = ["Hosted", "default_log", "run", "run_no_restart", "run_with"]
 
 _WATCH_SECS = 0.25
+_ADVISE_SECS = 1.0
 _CRASH_STOP_SECS = 5.0
 
 
@@ -224,8 +227,13 @@ class Hosted:
 
     def _watch(self, runtime: RuntimeTopology) -> None:
         """Wait until there is a reason to end this run."""
+        usage, advisor, advised = Usage(runtime), Advisor(), self._clock.now()
         with self._condition:
             while not (self._errors or self._ended or self._stop_asked.is_set()):
+                if self._clock.now() - advised >= _ADVISE_SECS:
+                    advised = self._clock.now()
+                    for advice in advisor.observe(*usage.sample()):
+                        self._log.warning(advice.event, subject=advice.subject, hint=advice.hint)
                 if self._state != "running" and runtime.running.is_set():
                     self._state = "running"
                     self._condition.notify_all()
@@ -272,7 +280,7 @@ def _ran_secs(state: tenacity.RetryCallState) -> float:
     return error.ran_secs if isinstance(error, _CrashedError) else 0.0
 
 
-def _default_log(task_id: TaskId) -> Any:
+def default_log(task_id: TaskId) -> Any:
     """The program's structlog where it has configured it, else warnings and up on stderr."""
     if structlog.is_configured():
         return structlog.get_logger("fsshelter_py")
@@ -283,7 +291,7 @@ def _default_log(task_id: TaskId) -> Any:
 
 def run(topology: Topology) -> Hosted:
     """Run a topology in the background, restarting it when it fails."""
-    return Hosted(topology, _default_log)
+    return Hosted(topology, default_log)
 
 
 def run_with(start_log: Callable[[TaskId], Any], topology: Topology) -> Hosted:
@@ -293,4 +301,4 @@ def run_with(start_log: Callable[[TaskId], Any], topology: Topology) -> Hosted:
 
 def run_no_restart(topology: Topology) -> Hosted:
     """Like ``run``, but the first unhandled error ends it."""
-    return Hosted(topology, _default_log, restart=False)
+    return Hosted(topology, default_log, restart=False)

@@ -23,8 +23,8 @@ class ComponentStats:
     timed_out: of the failed ones, those that were not settled in time.
     pending: unsettled source tuples of a spout, or deliveries a bolt has begun and not finished. queued: tuples waiting
     in its rings.
-    dead: tuples a replaying spout gave up. letters_acked: dead letters of those that were acked; emitted and acked count
-    them too, as every tuple that a spout emits.
+    dead: tuples a replaying spout gave up. letters_acked: dead letters of those that were acked; emitted and acked
+    count them too, as every tuple that a spout emits.
     unresolved: source tuples (or untracked deliveries) that failed and were not acked later on; these are lost unless
     the source keeps them.
     latency_ms: mean milliseconds, of a sample: emit to settled for a spout, the user function for a bolt.
