@@ -62,8 +62,9 @@ class Executor:
 
     def start(self, title: str) -> None:
         """Start the thread, under this name."""
-        self._thread = threading.Thread(target=self._main, name=title, daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._main, name=title, daemon=True)
+        thread.start()
+        self._thread = thread  # only now: one that has not begun yet would look dead to the system task
 
     def halt(self) -> None:
         """End after the present turn."""
@@ -89,15 +90,18 @@ class Executor:
     # --- the executor's own thread ----------------------------------------------------------------------------------
 
     def _main(self) -> None:
-        bell = self.mailbox.bell
         try:
             while not self._halted:
                 self.step()
         finally:
-            if self._loop is not None:
-                self._loop.close()
-            if bell is not None:
-                bell.close()
+            self.close()
+
+    def close(self) -> None:
+        """Free what it holds; by its thread, or where it never had one."""
+        if self._loop is not None:
+            self._loop.close()
+        if self.mailbox.bell is not None:
+            self.mailbox.bell.close()
 
     def step(self) -> None:
         """A turn, or a sleep where there was nothing to do."""

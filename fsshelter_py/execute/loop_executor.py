@@ -36,8 +36,7 @@ class LoopExecutor(Executor):
         try:
             asyncio.run(self._serve())
         finally:
-            if self.mailbox.bell is not None:
-                self.mailbox.bell.close()
+            self.close()
 
     async def _serve(self) -> None:
         listener = asyncio.create_task(self._listen())

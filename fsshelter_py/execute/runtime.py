@@ -1,7 +1,7 @@
 """A topology made of tasks and executors: built, activated, stopped, shut down. Once each.
 
-Thread contract. Any one thread at a time builds, activates, stops and shuts down. ``on_exception`` is called from the
-executors' threads, ``on_end`` and ``on_running`` too; they must return soon and not call back into the runtime.
+Thread contract. Any one thread at a time builds, activates, stops and shuts down. ``on_exception``, ``on_end`` and
+``on_stop`` are called from the executors' threads; they must return soon and not call back into the runtime.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from fsshelter_py.build.assignment import ExecutorPlan, assign
 from fsshelter_py.build.describe import describe
-from fsshelter_py.channel import Channel, Mailbox, Switchboard
+from fsshelter_py.channel import Channel, Doorbell, Mailbox, Switchboard
 from fsshelter_py.clock import Clock, MonotonicClock
 from fsshelter_py.execute.acker_task import AckerTask
 from fsshelter_py.execute.bolt_task import BoltTask
@@ -36,7 +37,10 @@ from fsshelter_py.model.order import in_order
 from fsshelter_py.model.outcome import DeadLetter
 from fsshelter_py.model.topology import Topology
 
-__all__ = ["RuntimeTopology"]
+__all__ = ["RuntimeTopology", "Wait"]
+
+Wait: TypeAlias = Callable[[Callable[[], bool], float], bool]
+"""``wait(is_done, until)``: wait until something is done, but not beyond a moment; whether it is."""
 
 _GRACE_SECS = 0.5
 """How long a task may take to answer once the time for draining is over."""
@@ -56,7 +60,14 @@ class RuntimeTopology:
         unresolved: Mapping[ComponentId, Unresolved] | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
+        wait: Wait | None = None,
     ) -> None:
+        """on_end: called when the input has ended and nothing is in flight. on_stop: called by a task's ``ctx.stop()``.
+
+        unresolved: by spout, what failed in earlier runs. seed: of the ids, for a run that can be repeated.
+        wait: given, there is neither thread nor socket: who gives it has the executors take their turns, and ``stop``
+            waits with it, until a moment of ``clock``.
+        """
         self.topology = topology
         self.assignment = assign(topology)
         self.clock = clock if clock is not None else MonotonicClock()
@@ -66,6 +77,9 @@ class RuntimeTopology:
         self._start_log = start_log
         self._unresolved = unresolved or {}
         self._seed = seed
+        self._has_threads = wait is None
+        self._wait = wait or self._wait_for_threads
+        self._now = time.monotonic if wait is None else self.clock.now
         self._changed = threading.Event()
         self._flushing = False
         self._stopping = False
@@ -80,7 +94,7 @@ class RuntimeTopology:
         self.acker_tasks = _of(tasks, AckerTask)
         self.spout_tasks = _of(tasks, SpoutTask)
         self.bolt_tasks = _of(tasks, BoltTask)
-        self._switchboard = Switchboard(len(self.assignment.executors))
+        self._switchboard = Switchboard(len(self.assignment.executors)) if self._has_threads else None
         self.executors = [self._make_executor(plan) for plan in self.assignment.executors]
         self._executor_of = {task.id: executor for executor in self.executors for task in executor.tasks}
         wire(topology, self.assignment, tasks)
@@ -125,15 +139,20 @@ class RuntimeTopology:
         component = self.topology.component(name)
         if isinstance(component, Bolt):
             return make_bolt(context, component, self.clock)
-        unresolved = self._unresolved.get(name) or Unresolved(replaying=component.kind is SpoutKind.REPLAYING)
+        unresolved = self._unresolved.get(name)
+        if unresolved is None:
+            unresolved = Unresolved(replaying=component.kind is SpoutKind.REPLAYING)
         subscribed = any(s.source == name and s.cls is DeadLetter for s in self.topology.streams)
         return make_spout(context, component, self.clock, unresolved, self._notice, dead_letters=subscribed)
 
     def _make_executor(self, plan: ExecutorPlan) -> Executor:
         tasks = [self.tasks[task_id] for task_id in plan.task_ids]
         endpoints = [f"inproc://task-{task.id}" for task in tasks]
-        bell = self._switchboard.doorbell(endpoints)
-        rings = [self._switchboard.connect(endpoint) for endpoint in endpoints]
+        bell: Doorbell | None = None
+        rings: list[Callable[[], None]] = [_nothing for _ in endpoints]
+        if self._switchboard is not None:
+            bell = self._switchboard.doorbell(endpoints)
+            rings = [self._switchboard.connect(endpoint) for endpoint in endpoints]
         mailbox = Mailbox(bell, rings[0])
         for task, endpoint, ring in zip(tasks, endpoints, rings, strict=True):
             size = task.context.conf.executor_receive_buffer_size
@@ -171,8 +190,9 @@ class RuntimeTopology:
         ticked = [*self.acker_tasks.values(), *(b for b in self.bolt_tasks.values() if isinstance(b, ManualBolt))]
         self.system_task.schedule(ticked, list(self.bolt_tasks.values()))
         self.start_tasks()
-        for executor in self.executors:
-            executor.start(f"fsshelter:{self.topology.name}:{executor.name}")
+        if self._has_threads:
+            for executor in self.executors:
+                executor.start(f"fsshelter:{self.topology.name}:{executor.name}")
 
     def start_tasks(self) -> None:
         """Tell every task to start."""
@@ -251,7 +271,7 @@ class RuntimeTopology:
         """
         self._stopping = True
         limit = self.topology.conf.worker_shutdown_sleep_secs if timeout is None else timeout
-        deadline = time.monotonic() + limit
+        deadline = self._now() + limit
         for spout in self.spout_tasks.values():
             self._put(spout, Pause())
         self._flush_all()
@@ -264,27 +284,35 @@ class RuntimeTopology:
         return quiet and not left
 
     def _wait_quiet(self, deadline: float) -> bool:
-        while not self.is_quiet():
-            left = deadline - time.monotonic()
-            if left <= 0 or any(e.failed or e.has_died for e in self.executors):
+        self._wait(lambda: self.is_quiet() or any(e.failed or e.has_died for e in self.executors), deadline)
+        return self.is_quiet()
+
+    def _deactivate(self, tasks: Sequence[Task], deadline: float) -> None:
+        """Deactivate tasks and wait; those whose executor does not answer are given up."""
+        waiting = {task.id for task in tasks}
+
+        def deactivated(task_id: TaskId) -> None:
+            waiting.discard(task_id)
+            self._changed.set()
+
+        for task in tasks:
+            self._put(task, Deactivate(partial(deactivated, task.id)))
+        until = max(deadline, self._now()) + _GRACE_SECS
+        self._wait(lambda: all(self._executor_of[task_id].has_died for task_id in list(waiting)), until)
+        for task in tasks:
+            if task.id in waiting:
+                executor = self._executor_of[task.id]
+                task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
+                task.abandon()
+
+    def _wait_for_threads(self, is_done: Callable[[], bool], until: float) -> bool:
+        while not is_done():
+            left = until - time.monotonic()
+            if left <= 0:
                 return False
             self._changed.wait(min(left, 0.05))
             self._changed.clear()
         return True
-
-    def _deactivate(self, tasks: Sequence[Task], deadline: float) -> None:
-        """Deactivate tasks and wait; those whose executor does not answer are given up."""
-        waiting = {task.id: threading.Event() for task in tasks}
-        for task in tasks:
-            self._put(task, Deactivate(waiting[task.id].set))
-        until = max(deadline, time.monotonic()) + _GRACE_SECS
-        for task in tasks:
-            executor = self._executor_of[task.id]
-            while not waiting[task.id].wait(min(0.1, max(0.0, until - time.monotonic()))):
-                if executor.has_died or time.monotonic() >= until:
-                    task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
-                    task.abandon()
-                    break
 
     def shutdown(self) -> None:
         """End the threads and free the sockets. A thread stuck in user code is left behind, and logged."""
@@ -293,13 +321,15 @@ class RuntimeTopology:
         until = time.monotonic() + _GRACE_SECS
         stuck = [e for e in self.executors if not e.join(max(0.0, until - time.monotonic()))]
         if stuck:
-            self._switchboard.close()
             self.system_task.log.error("stuck_in_user_code", executors=[e.name for e in stuck])
-        else:
-            for executor in self.executors:
-                if executor.thread is None and executor.mailbox.bell is not None:
-                    executor.mailbox.bell.close()
-            self._switchboard.term()
+        for executor in self.executors:
+            if executor.thread is None:
+                executor.close()
+        if self._switchboard is not None:
+            if stuck:
+                self._switchboard.close()
+            else:
+                self._switchboard.term()
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
