@@ -39,10 +39,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python -m benchmarks
 
 soak: $(VENV)/.core
-	$(BIN)/python benchmarks/soak.py
+	$(BIN)/python -m benchmarks.soak
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet

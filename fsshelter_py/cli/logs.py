@@ -73,13 +73,20 @@ def configure(log_format: LogFormat, level: LogLevel, *, tracebacks: bool) -> No
     """
     render: list[structlog.typing.Processor]
     if log_format.resolved(sys.stderr) is LogFormat.JSON:
-        render = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        render = [
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ]
         if not tracebacks:
             render.insert(0, partial(_without_traceback, only=SourceError))
     else:
         colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         render = [
-            structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback),
+            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            structlog.dev.ConsoleRenderer(
+                colors=colours, pad_event_to=0, pad_level=False, exception_formatter=structlog.dev.plain_traceback
+            ),
         ]
         if not tracebacks:
             render.insert(0, _without_traceback)
@@ -87,7 +94,6 @@ def configure(log_format: LogFormat, level: LogLevel, *, tracebacks: bool) -> No
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
             *render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.name)),
