@@ -44,6 +44,10 @@ class AckerTask(Task):
         """Take one turn's updates of an executor."""
         acker, components = self.acker, self._components
         settled: list[Settled] = []
+        # Failures before what is done: of a failed tree everything may be done in the very same turn.
+        for anchor, reason in updates.fails:
+            if (one := acker.fail(anchor, reason)) is not None:
+                settled.append(one)
         for anchor, task_id, xor in updates.tracks:
             if (one := acker.track(anchor, task_id, anchor, xor)) is not None:
                 settled.append(one)
@@ -51,9 +55,6 @@ class AckerTask(Task):
         ok = acker.ok
         for anchor, xor in updates.oks.items():
             if (one := ok(anchor, xor, by=components[touched[anchor]])) is not None:
-                settled.append(one)
-        for anchor, reason in updates.fails:
-            if (one := acker.fail(anchor, reason)) is not None:
                 settled.append(one)
         self.executed += len(updates.oks)
         if settled:
