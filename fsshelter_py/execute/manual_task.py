@@ -42,6 +42,7 @@ class ManualCollector:
     def emit(self, tuple: Any, /, anchors: Sequence[HeldDelivery] = (), *, task_id: int | None = None) -> None:
         """Emit a tuple that joins the tree of every delivery in ``anchors``."""
         emitted = tuple if task_id is None else DirectTuple(task_id, tuple)
+        anchors = list(anchors)  # performed later, when the caller may have changed its own
         with self._lock:
             self._check_open("emit", anchors)
             self.emitted += 1
