@@ -172,10 +172,9 @@ class ManualBolt(DeferredBolt):
 
     def perform_settle(self, delivery: HeldDelivery, error: BaseException | None, flow: Flow) -> None:
         """Settle a delivery, in the executor."""
-        known = self._open.remove(id(delivery)) is not None
+        if self._open.remove(id(delivery)) is None:
+            flow.done -= 1  # it counted as done when it was forgotten, and does not count twice, not for a moment
         flow.finish(delivery, error)
-        if not known:  # it was counted as done when it was forgotten
-            flow.done -= 1
 
     def perform_renew(self, delivery: HeldDelivery) -> None:
         """Keep a delivery for longer, in the executor."""

@@ -251,15 +251,16 @@ class RuntimeTopology:
     def is_quiet(self) -> bool:
         """Whether nothing is in flight, tracked or not.
 
-        Sound because a spout at rest stays so, and the counters only grow: what is done is read before what was sent,
-        so equal sums mean that at the moment between, nothing was on its way.
+        Sound because the counters only grow: what is done is read before what was sent, so equal sums mean that at the
+        moment between, nothing was on its way. A spout at rest sends nothing, and leaves its rest, to ask again after a
+        nack, before its nack handler counts as done; so it must be at rest before and after.
         """
         if not all(spout.at_rest for spout in self.spout_tasks.values()):
             return False
         manual = [bolt for bolt in self.bolt_tasks.values() if isinstance(bolt, ManualBolt)]
         done = sum(e.flow.done for e in self.executors) + sum(bolt.emits_done for bolt in manual)
         sent = sum(e.flow.sent for e in self.executors) + sum(bolt.emits_made for bolt in manual)
-        return done == sent
+        return done == sent and all(spout.at_rest for spout in self.spout_tasks.values())
 
     # --- stopping ---------------------------------------------------------------------------------------------------
 

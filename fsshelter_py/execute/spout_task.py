@@ -31,8 +31,8 @@ class SpoutTask(Task):
 
     unsettled: by tree, ``(key, tuple, when)`` of what was emitted and is not settled; ``when`` only for a sample.
     exhausted: the source said END, and nothing was nacked since.
-    at_rest: the input has ended, or asking has stopped, and nothing is unsettled. Once true it stays true: only a nack
-    can make an ended spout ask again, and it is cleared before the nack is handled. Read by other threads.
+    at_rest: the input has ended, or asking has stopped, and nothing is unsettled. Once true it stays true, unless a nack
+    handler that is a coroutine is still running; it is cleared before that counts as done. Read by other threads.
     """
 
     __slots__ = (
@@ -244,7 +244,7 @@ class SpoutTask(Task):
             raise self._error(f"{'nack' if reason else 'ack'} failed for tuple {key!r}", error) from error
         if result is not None and inspect.isawaitable(result):
             flow.sent += 1
-            flow.spawn(result, self._told)
+            flow.spawn(result, self._told if reason is None else self._told_of_nack)
 
     def _tell(self, key: Any, value: Any, reason: NackReason | None) -> Any:
         if reason is None:
@@ -259,6 +259,12 @@ class SpoutTask(Task):
         self._unresolved.nacked(key, reason)
         self.log.debug("nacked", tuple_id=repr(key), reason=str(reason))
         return self._source.nack(key, value, reason)
+
+    def _told_of_nack(self, flow: Flow, result: Any, error: BaseException | None) -> None:
+        """Only now may there be something to emit again. It rests no more before that counts as done."""
+        self.exhausted = self.at_rest = False
+        self._told(flow, result, error)
+        self._rest()
 
     def _told(self, flow: Flow, result: Any, error: BaseException | None) -> None:
         flow.done += 1
