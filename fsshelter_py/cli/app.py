@@ -6,6 +6,7 @@ summary and errors go to stderr.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +25,7 @@ from fsshelter_py.cli.figures import plural
 from fsshelter_py.cli.live import LiveView
 from fsshelter_py.cli.logs import LogFormat, LogLevel, configure
 from fsshelter_py.cli.prints import Prints
-from fsshelter_py.cli.problem import UNSETTLED, told
+from fsshelter_py.cli.problem import UNREAD, UNSETTLED, told
 from fsshelter_py.cli.session import Session, View
 from fsshelter_py.cli.topologies import Target
 from fsshelter_py.clock import MonotonicClock
@@ -59,6 +60,9 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks, of an err
 
 def main() -> None:
     """The command's entry point."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started it
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the process ends
     app()
 
 
@@ -112,20 +116,15 @@ def run(
     """
     level = LogLevel.WARNING if quiet and log_level in (LogLevel.DEBUG, LogLevel.INFO) else log_level
     configure(log_format, level, tracebacks=debug)
-    with told(debug=debug), Prints().installed() as prints:
-        raise typer.Exit(
-            _run(
-                Target(file, settings or (), options or ()),
-                Session(
-                    host_once if no_restart else host,
-                    _view(prints, log_format, quiet=quiet),
-                    MonotonicClock(),
-                    limit,
-                ),
-                machine_read=log_format is LogFormat.JSON,
-                quiet=quiet,
-            )
-        )
+    target = Target(file, settings or (), options or ())
+    with told(debug=debug):
+        with Prints().installed() as prints:
+            view = _view(prints, log_format, quiet=quiet)
+            session = Session(host_once if no_restart else host, view, MonotonicClock(), limit)
+            prints.on_broken = session.drain
+            code = _run(target, session, machine_read=log_format is LogFormat.JSON, quiet=quiet)
+        # What is written last may be what finds nobody reading.
+        raise typer.Exit(UNREAD if prints.broken else code)
 
 
 def _run(target: Target, session: Session, *, machine_read: bool, quiet: bool) -> int:

@@ -60,7 +60,7 @@ def _without_traceback(
     if isinstance(error, only):
         del event["exc_info"]
         event["error"] = brief(error)
-        if (at := users_frame(error)) is not None:
+        if not isinstance(error, SourceError) and (at := users_frame(error)) is not None:
             event["at"] = at
     return event
 

@@ -9,6 +9,7 @@ written above it: a topology that prints a line for every tuple would otherwise 
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,9 @@ class Prints:
     """Stands between user code and stdout and stderr."""
 
     def __init__(self) -> None:
+        self.broken = False
+        """Whether nobody reads stdout or stderr any more, as after ``| head``; what is written goes nowhere then."""
+        self.on_broken: Callable[[], object] = lambda: None
         # Reentrant: a write may be interrupted by a finalizer that writes.
         self._lock = threading.RLock()
         self._begun: dict[tuple[_Stream, int], str] = {}  # by stream and thread, the line it has not ended yet
@@ -45,6 +49,8 @@ class Prints:
             yield self
         finally:
             self.release()
+            for stand_in in stand_ins:
+                stand_in.flush()
             if sys.stdout is stand_ins[0]:
                 sys.stdout = before[0]
             if sys.stderr is stand_ins[1]:
@@ -92,17 +98,30 @@ class Prints:
         with self._lock:
             if self._above is not None and stream.is_terminal:
                 return
-            stream.original.write(self._begun.pop((stream, threading.get_ident()), ""))
-            stream.original.flush()
+            begun = self._begun.pop((stream, threading.get_ident()), "")
+            self._put(stream, begun, flush=True)
 
     def _emit(self, stream: _Stream, text: str) -> None:
         if self._above is None or not stream.is_terminal:
-            stream.original.write(text)
+            self._put(stream, text)
             return
         self._held.append(text)
         self._size += len(text)
         if self._size > _LIMIT:
             self.drain()
+
+    def _put(self, stream: _Stream, text: str, *, flush: bool = False) -> None:
+        try:
+            stream.original.write(text)
+            if flush:
+                stream.original.flush()
+        except BrokenPipeError:
+            # Not an error of the tuple whose bolt prints: the user has seen enough.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.original.fileno())
+            os.close(nowhere)
+            self.broken = True
+            self.on_broken()
 
 
 class _Stream:

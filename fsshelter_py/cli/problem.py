@@ -15,12 +15,25 @@ import typer
 
 from fsshelter_py.errors import FsShelterError
 
-__all__ = ["FAILED", "INTERRUPTED", "UNSETTLED", "USAGE", "Problem", "brief", "causes", "shown", "told", "users_frame"]
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "UNREAD",
+    "UNSETTLED",
+    "USAGE",
+    "Problem",
+    "brief",
+    "causes",
+    "shown",
+    "told",
+    "users_frame",
+]
 
 FAILED = 1
 USAGE = 2
 UNSETTLED = 3
 INTERRUPTED = 130
+UNREAD = 141
 
 _NOT_THE_USERS = (
     *(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")),

@@ -76,18 +76,22 @@ class Session:
         self._view = view
         self._clock = clock
         self._limit = limit
+        self._drain = _Drain()
+
+    def drain(self) -> None:
+        """Drain and end it; returns at once. From any thread, before it runs too."""
+        self._drain.ask()
 
     def run(self, topology: Topology) -> Summary:
         """Run it. Raises ``TopologyFailedError``."""
-        drain = _Drain()
-        with Signals(drain.ask) as signals:
+        with Signals(self.drain) as signals:
             try:
-                with self._host(topology) as hosted, drain.of(hosted), self._view:
-                    return self._follow(hosted, drain)
+                with self._host(topology) as hosted, self._drain.of(hosted), self._view:
+                    return self._follow(hosted)
             finally:
                 self.signalled = signals.exit_code
 
-    def _follow(self, hosted: Hosting, drain: _Drain) -> Summary:
+    def _follow(self, hosted: Hosting) -> Summary:
         end = None if self._limit is None else self._clock.now() + self._limit
         try:
             while True:
@@ -97,7 +101,7 @@ class Session:
                 self._view.show(hosted.stats(), hosted.last_error)
                 if end is not None and self._clock.now() >= end:
                     end = None
-                    drain.ask()
+                    self.drain()
         finally:
             self.last = hosted.stats()
 

@@ -270,6 +270,20 @@ def test_a_time_limit_drains_and_is_judged_by_the_summary(tmp_path: Path) -> Non
     assert "drained" in done.stdout.splitlines()
 
 
+def test_output_that_nobody_reads_drains(tmp_path: Path) -> None:
+    """As after ``| head``: no tuple fails for it, and the exit code is that of a broken pipe."""
+    with started(tmp_path, "run", written(tmp_path, ENDLESS)) as process:
+        assert line_of(process.stdout) == "acked"
+
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        err = process.stderr.read()
+
+    assert process.returncode == 141, err
+    assert re.search(r"^endless: [0-9,]+ tuples acked in [^,]*$", err, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
