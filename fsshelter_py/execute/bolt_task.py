@@ -60,13 +60,18 @@ class BoltTask(Task):
     def control(self, message: Any, flow: Flow) -> None:
         match message:
             case TupleTick(number=number):
-                self.tick_waits = False
                 if self.started:
-                    self.handle_special(Tick(number), "__tick", flow)
+                    self.handle_special(Tick(number), "__tick", flow, self._ticked)
+                else:
+                    self._ticked()
             case Deactivate(deactivated=deactivated):
                 self.stop(flow, deactivated)
             case _:
                 super().control(message, flow)
+
+    def _ticked(self) -> None:
+        """A tick tuple has been handled, which may be long after it came: only now may another be sent."""
+        self.tick_waits = False
 
     def handle_special(self, tuple: Any, stream: str, flow: Flow, then: Callable[[], None] | None = None) -> None:
         """Hand the user function a tuple of the runtime's own, which belongs to no tree; ``then`` when it is done."""
