@@ -57,6 +57,7 @@ class LiveView:
             f"  {elapsed(stats.uptime_secs)}  acked {stats.acked:,}  failed {stats.failed:,}",
             f"  restarts {stats.restarts}" if stats.restarts else "",
             f"  {compact(sum(rates.get(c.component, 0) for c in stats.spouts))}/s",
+            "  (Ctrl-C ends it at once)" if stats.state == "draining" else "",
             no_wrap=True,
             overflow="ellipsis",
         )
