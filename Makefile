@@ -17,7 +17,7 @@ help:
 	@echo 'make test     run the tests'
 	@echo 'make check    lint, formatting, types and the direction of the imports'
 	@echo 'make format   put the formatting right'
-	@echo 'make bench    measure throughput beside bytewax, streamz and a plain loop'
+	@echo 'make bench    measure throughput beside bytewax, streamz and others, into docs/performance.md'
 	@echo 'make soak     run for long and watch memory, threads and files'
 	@echo 'make docs     build the documentation into site/'
 	@echo 'make clean    remove what was built, .venv included'
@@ -39,7 +39,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write
 
 soak: $(VENV)/.core
 	$(BIN)/python -m benchmarks.soak

@@ -1,0 +1,5 @@
+"""``python -m benchmarks`` is ``make bench``."""
+
+from benchmarks.bench import main
+
+main()
