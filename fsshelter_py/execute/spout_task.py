@@ -94,7 +94,7 @@ class SpoutTask(Task):
 
     @property
     def pending(self) -> int:
-        return len(self.unsettled)
+        return len(self.unsettled) + (self._current is not None)
 
     @property
     def dead(self) -> int:

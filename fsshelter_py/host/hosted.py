@@ -177,6 +177,7 @@ class Hosted:
         except BaseException as error:  # of the supervisor itself: never half alive
             self._report(error)
             self._failed = True
+        self._log.info("failed" if self._failed else "stopped", restarts=self._restarts)
         with self._condition:
             self._runtime = None
             self._state = "failed" if self._failed else "stopped"
@@ -190,7 +191,6 @@ class Hosted:
                 first_failures=tuple(self._ledger.reasons),
             )
             self._condition.notify_all()
-        self._log.info("failed" if self._failed else "stopped", restarts=self._restarts)
 
     def _run_once(self) -> None:
         """Run the topology until it ends, is stopped, or fails; then raises ``_CrashedError``."""
