@@ -7,13 +7,11 @@ and notify it; any thread may call them. ``wait`` and ``stats`` may be called fr
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-import structlog
 import tenacity
 
 from fsshelter_py.build.describe import describe
@@ -21,6 +19,7 @@ from fsshelter_py.clock import Clock, MonotonicClock
 from fsshelter_py.errors import SourceError, TopologyFailedError
 from fsshelter_py.execute import RuntimeTopology
 from fsshelter_py.host.advice import Advisor
+from fsshelter_py.host.default_log import default_log
 from fsshelter_py.host.ledger import Ledger
 from fsshelter_py.host.restart_policy import RestartPolicy
 from fsshelter_py.host.usage import Usage
@@ -28,7 +27,7 @@ from fsshelter_py.model.ids import SYSTEM, TaskId
 from fsshelter_py.model.stats import HostState, Stats, Summary
 from fsshelter_py.model.topology import Topology
 
-__all__ = ["Hosted", "default_log", "run", "run_no_restart", "run_with"]
+__all__ = ["Hosted", "run", "run_no_restart", "run_with"]
 
 _WATCH_SECS = 0.25
 _ADVISE_SECS = 1.0
@@ -278,15 +277,6 @@ class Hosted:
 def _ran_secs(state: tenacity.RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome is not None else None
     return error.ran_secs if isinstance(error, _CrashedError) else 0.0
-
-
-def default_log(task_id: TaskId) -> Any:
-    """The program's structlog where it has configured it, else warnings and up on stderr."""
-    if structlog.is_configured():
-        return structlog.get_logger("fsshelter_py")
-    return structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr), wrapper_class=structlog.make_filtering_bound_logger("warning")
-    )
 
 
 def run(topology: Topology) -> Hosted:

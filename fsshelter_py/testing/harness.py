@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fsshelter_py.execute import RuntimeTopology
-from fsshelter_py.host.hosted import default_log
+from fsshelter_py.host.default_log import default_log
 from fsshelter_py.host.ledger import Ledger
 from fsshelter_py.model.ids import TaskId
 from fsshelter_py.model.stats import HostState, Summary
