@@ -126,7 +126,7 @@ NUMBER_JOBS = (
         plain=_plain(lambda n: (Odd(n.number),) if n.number % 2 else (Even(n.number),)),
         expected=_expected(),
         unit="number",
-        size=300_000,
+        size=500_000,
         shares=_SHARES,
     ),
     Job(
