@@ -58,9 +58,9 @@ class Mailbox:
             ready, self.ready = self.ready, []
             for channel in ready:
                 channel.queued = False
-                control, data = channel.control, _NOTHING
-                if control:
-                    channel.control = []
+                control = data = _NOTHING  # never the live lists, even while empty: what is put next would come twice
+                if channel.control:
+                    control, channel.control = channel.control, []
                 if channel.is_open and channel.data:
                     data, channel.data, channel.count = channel.data, [], 0
                     if channel.waiters:

@@ -46,7 +46,7 @@ def test_deactivation_goes_in_topological_order_with_what_it_emits_handled(place
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_stop_handles_what_is_in_flight(placement: str) -> None:
     """Every tuple that an endless spout emitted is acked, none is nacked."""
-    source, sink = ListSpout(numbers(1_000_000)), CollectBolt[Number]()
+    source, sink = ListSpout(numbers(200_000)), CollectBolt[Number]()
     with run_no_restart(linked((source.spout, sink.bolt.with_parallelism(2)), placement=placement)) as hosted:
         sink.wait_for(100)
         summary = hosted.stop()
