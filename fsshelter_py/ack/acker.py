@@ -81,9 +81,20 @@ class Acker:
         self._held = 0
         self._tick = 0
 
-    def track(self, anchor: int, task: TaskId, tuple_id: object, xor: int = 0) -> Settled | None:
+    def track(
+        self,
+        anchor: int,
+        task: TaskId,
+        tuple_id: object,
+        xor: int = 0,
+        *,
+        since: int | None = None,
+        by: Toucher | None = None,
+    ) -> Settled | None:
         """A source tuple was emitted by ``task``; ``xor`` folds the ids of the deliveries already made.
 
+        since: how many ticks had passed when it was emitted, where that was some time ago; else it was just now.
+            Where it was so long ago that the tree would have expired, it expires.
         Does nothing where the anchor is tracked already: which of two would be the right one cannot be known.
         """
         tree = self._trees.get(anchor)
@@ -94,8 +105,10 @@ class Acker:
         elif tree.tracked:
             return None
         tree.xor ^= xor
-        tree.since = self._tick
+        tree.since = self._tick if since is None else since
         tree.tracked = True
+        if tree.by is None:
+            tree.by = by
         tree.task = task
         tree.tuple_id = tuple_id
         self._held += 1
@@ -105,6 +118,8 @@ class Acker:
             return self._settle(anchor, tree, "acked")
         if self._held > self._capacity:
             return self._settle(anchor, tree, "nacked", NackReason("capacity"))
+        if tree.since <= self._tick - self._buckets:
+            return self._expire(anchor, tree)
         return None
 
     def anchor(self, anchor: int, xor: int, *, by: Toucher | None = None) -> Settled | None:
@@ -162,17 +177,20 @@ class Acker:
             tree.since = self._tick
         return None
 
-    def tick(self) -> list[Settled]:
-        """A period has passed: expire what started its time ``buckets`` ticks ago."""
+    def tick(self, *, expire: bool = True) -> list[Settled]:
+        """A period has passed: expire what started its time ``buckets`` ticks ago.
+
+        expire: False leaves the trees that are tracked alone, for ever if need be, and only forgets the others.
+        """
         self._tick += 1
         self._forget_oldest()
         due = self._tick - self._buckets
         settled = []
         for anchor, tree in [(anchor, tree) for anchor, tree in self._trees.items() if tree.since <= due]:
             if tree.tracked:
-                component, task_id = tree.by or (None, None)
-                reason = NackReason("timeout", component, task_id)
-                settled.append(self._settle(anchor, tree, "nacked", reason))
+                if not expire:
+                    continue
+                settled.append(self._expire(anchor, tree))
             else:
                 del self._trees[anchor]
         return settled
@@ -187,6 +205,10 @@ class Acker:
             return None
         tree = self._trees[anchor] = Tree(self._tick)
         return tree
+
+    def _expire(self, anchor: int, tree: Tree) -> Settled:
+        component, task_id = tree.by or (None, None)
+        return self._settle(anchor, tree, "nacked", NackReason("timeout", component, task_id))
 
     def _settle(self, anchor: int, tree: Tree, outcome: Outcome, reason: NackReason | None = None) -> Settled:
         del self._trees[anchor]

@@ -21,26 +21,28 @@ __all__ = ["AckerTask"]
 class AckerTask(Task):
     """One acker. ``spouts`` maps a spout's task id to how it is told."""
 
-    __slots__ = ("_components", "acker", "spouts")
+    __slots__ = ("_components", "_counts_from_emit", "_expire", "acker", "spouts")
 
     def __init__(self, context: TaskContext, components: Mapping[TaskId, ComponentId]) -> None:
         super().__init__(context)
         self.acker = Acker(timeout_mode=context.conf.timeout_mode)
         self.spouts: dict[TaskId, Callable[[Settlements], None]] = {}
+        self._expire = context.conf.enable_message_timeouts
+        self._counts_from_emit = self._expire and context.conf.timeout_mode == "emit"
         self._components = {task_id: (component, task_id) for task_id, component in components.items()}
 
     def control(self, message: Any, flow: Flow) -> None:
         match message:
             case AckerUpdates():
-                self.apply(message)
+                self._apply(message)
             case ResetTimeout(anchor=anchor):
                 self.acker.reset_timeout(anchor)
             case SystemTick():
-                self._tell(self.acker.tick())
+                self._tell(self.acker.tick(expire=self._expire))
             case _:
                 super().control(message, flow)
 
-    def apply(self, updates: AckerUpdates) -> None:
+    def _apply(self, updates: AckerUpdates) -> None:
         """Take one turn's updates of an executor."""
         acker, components = self.acker, self._components
         settled: list[Settled] = []
@@ -48,8 +50,10 @@ class AckerTask(Task):
         for anchor, reason in updates.fails:
             if (one := acker.fail(anchor, reason)) is not None:
                 settled.append(one)
-        for anchor, task_id, xor in updates.tracks:
-            if (one := acker.track(anchor, task_id, anchor, xor)) is not None:
+        from_emit = self._counts_from_emit
+        for anchor, task_id, xor, since, last in updates.tracks:
+            one = acker.track(anchor, task_id, anchor, xor, since=since if from_emit else None, by=components[last])
+            if one is not None:
                 settled.append(one)
         touched = updates.touched
         ok = acker.ok

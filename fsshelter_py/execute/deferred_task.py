@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections import deque
 from collections.abc import Callable
@@ -35,6 +36,7 @@ class DeferredBolt(BoltTask):
         "_buffer",
         "_buffer_due",
         "_clock",
+        "_closed",
         "_concurrency",
         "_congested",
         "_jobs",
@@ -56,7 +58,7 @@ class DeferredBolt(BoltTask):
         self._buffer: list[HeldDelivery] = []
         self._buffer_due = 0.0
         self._waiting = 0
-        self._congested = self._scheduled = False
+        self._congested = self._scheduled = self._closed = False
 
     @property
     def pending(self) -> int:
@@ -126,7 +128,7 @@ class DeferredBolt(BoltTask):
 
     def _call(self, job: list[HeldDelivery], then: Callable[[], None] | None, flow: Flow) -> None:
         anchors = tuple({a: None for delivery in job for a in delivery.anchors})
-        emit = OwnEmitter(partial(flow.trees.reset_timeout, anchors))
+        emit = OwnEmitter(partial(flow.renew, anchors))
         started = perf_counter()
         try:
             result = self.call(self._argument(job), emit)
@@ -142,7 +144,10 @@ class DeferredBolt(BoltTask):
 
         def done(flow: Flow, result: Any, error: BaseException | None) -> None:
             self._running.discard(running[0])
-            self._done(job, emit, started, then, flow, error)
+            if self._closed and isinstance(error, asyncio.CancelledError):
+                self.let_go(job, flow)
+            else:
+                self._done(job, emit, started, then, flow, error)
             self._pump(flow)
 
         running.append(flow.spawn(result, done))
@@ -187,5 +192,14 @@ class DeferredBolt(BoltTask):
         super().stop(flow, deactivated)
 
     def close(self, flow: Flow) -> None:
+        """Call nothing more and cancel what was called. None of it has failed: its spouts are told it was stopped."""
+        self._closed = True
+        flow.done += self._waiting
+        self._waiting = 0
+        self._jobs.clear()
         for running in self._running:
             running.cancel()
+
+    def let_go(self, job: list[HeldDelivery], flow: Flow) -> None:
+        """A job was cancelled by ``close``."""
+        flow.done += len(job)

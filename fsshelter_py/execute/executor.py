@@ -4,8 +4,11 @@ Thread contract. ``turn`` and everything it calls run in the executor's thread a
 tasks and its flow. Other threads put messages in the tasks' channels, call ``halt``, and read counters. The receiving
 end of the doorbell is used, and closed, by the executor's thread.
 
-A turn: control messages of every task first, then a little of the data of each, then the spouts and what else is due,
-then the ackers are told and the rings offered to. An executor with nothing to do sleeps on its doorbell.
+A turn: control messages of every task first, then data for a moment, then the spouts and what else is due, then the
+ackers are told and the rings offered to. An executor with nothing to do sleeps on its doorbell.
+
+Control never waits behind data: data that is not done in its moment stays in the backlog for the next turn, and the
+task is held meanwhile, so that its ring fills up and holds back whoever sends to it.
 
 When something is unhandled, the error is reported once and the executor goes on in a reduced way: no data, no asking;
 acks, nacks and deactivation still work, so that what is unsettled can be handed back.
@@ -15,11 +18,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from fsshelter_py.channel import Mailbox
 from fsshelter_py.clock import Clock
+from fsshelter_py.execute.bolt_task import BoltTask
 from fsshelter_py.execute.flow import Flow
 from fsshelter_py.execute.task import Task
 from fsshelter_py.model.message import Deactivate, Settlements
@@ -27,6 +32,7 @@ from fsshelter_py.model.message import Deactivate, Settlements
 __all__ = ["Executor"]
 
 _SLEEP_MS = 100
+_MOMENT_SECS = 0.005
 
 
 class Executor:
@@ -47,6 +53,9 @@ class Executor:
         self._clock = clock
         self._log = log
         self._timed: list[Task] = []
+        self._control: deque[tuple[Task, Any]] = deque()
+        self._backlog: deque[tuple[Task, deque[Any]]] = deque()
+        """Data taken and not run. Invariant between turns: each of its tasks is held for it, once."""
         self._halted = False
         self._finished = False
         self._thread: threading.Thread | None = None
@@ -119,37 +128,68 @@ class Executor:
 
     def turn(self) -> bool:
         """Do what there is to do; whether there was anything."""
-        flow = self.flow
+        flow, control = self.flow, self._control
         taken = self.mailbox.take()
         worked = bool(taken)
+        for task, messages, data in taken:
+            for message in messages:
+                control.append((task, message))
+            if data:
+                task.hold()
+                self._backlog.append((task, deque(data)))
         if self.failed:
-            self._reduced(taken)
+            self._reduced()
             return worked
-        for task, control, _ in taken:
-            for message in control:
+        if control:
+            while control:
+                task, message = control.popleft()
                 task.control(message, flow)
                 if flow.after:
                     flow.run_after()
-        for task, _, data in taken:
-            if data and not task.started:
-                self._drop(data)
-                continue
-            for bundle in data:
-                flow.bundle(task, bundle)
-                if flow.after:
-                    flow.run_after()
+            flow.flush()
+        until = self._clock.now() + _MOMENT_SECS
+        if self._backlog:
+            worked = self._run_backlog(until) or worked
         for task in self._timed:
             if task.turn(flow):
                 worked = True
                 if flow.after:
                     flow.run_after()
+                if self._clock.now() >= until:
+                    flow.flush()
         flow.flush()
+        # What the flush released has a backlog that nobody will wake this executor for.
+        return worked or any(task.held == 1 for task, _ in self._backlog)
+
+    def _run_backlog(self, until: float) -> bool:
+        """Run data until a moment, or its end; whether any was run. Where there is more, the next one is begun with."""
+        flow, now, backlog = self.flow, self._clock.now, self._backlog
+        worked = False
+        for _ in range(len(backlog)):
+            task, data = backlog.popleft()
+            assert isinstance(task, BoltTask)
+            if not task.started:
+                self._drop(data)
+            while data and task.held == 1:
+                worked = True
+                flow.bundle(task, data.popleft())
+                if flow.after:
+                    flow.run_after()
+                if now() >= until:
+                    flow.flush()
+                    break
+            if data:
+                backlog.append((task, data))
+            else:
+                task.release()
+            if now() >= until:
+                break
         return worked
 
     def idle_ms(self, now: float) -> int:
         """How long nothing will be due, in whole milliseconds, rounded up."""
         wait = _SLEEP_MS / 1000
-        for task in self._timed:
+        for task in () if self.failed else self._timed:
             due = task.due()
             if due is not None:
                 wait = min(wait, due - now)
@@ -163,21 +203,25 @@ class Executor:
         self.failed = True
         self.on_exception(error)
 
-    def _reduced(self, taken: list[tuple[Task, list[Any], list[Any]]]) -> None:
-        for task, control, data in taken:
-            for message in control:
-                if isinstance(message, (Settlements, Deactivate)):
-                    try:
-                        task.control(message, self.flow)
-                    except BaseException:
-                        self._log.exception("error_after_failure", executor=self.name)
-                        if isinstance(message, Deactivate):
-                            message.deactivated()
+    def _reduced(self) -> None:
+        while self._control:
+            task, message = self._control.popleft()
+            if isinstance(message, (Settlements, Deactivate)):
+                try:
+                    task.control(message, self.flow)
+                except BaseException:
+                    self._log.exception("error_after_failure", executor=self.name)
+                    if isinstance(message, Deactivate):
+                        message.deactivated()
+        while self._backlog:
+            task, data = self._backlog.popleft()
             self._drop(data)
+            task.release()
 
-    def _drop(self, data: list[Any]) -> None:
+    def _drop(self, data: deque[Any]) -> None:
         """Leave data to its trees' spouts: they are told it was stopped."""
         self.flow.done += len(data)
+        data.clear()
 
     def _run_coroutine(
         self, awaitable: Awaitable[Any], callback: Callable[[Flow, Any, BaseException | None], None]

@@ -9,6 +9,7 @@ The tree being worked on is in registers, fields of the flow, not in an object o
     anchor  None: untracked. 0: a source tuple that no id was needed for yet. An int: its tree. A tuple: several trees.
     xor     the ids entered (made) and left (done) so far, for all trees of ``anchor`` alike
     reason  why it failed, None if it did not
+    last    the task that was fed last
 They belong to the executor's thread, like everything here. A flow is never re-entered for another tree: the component
 graph has no cycle, and user code that runs later (async, batches, manual bolts) comes back through ``finish``.
 
@@ -65,6 +66,7 @@ class Flow:
         "done",
         "flushing",
         "has_loop",
+        "last",
         "mailbox",
         "new_id",
         "reason",
@@ -85,6 +87,7 @@ class Flow:
         self.anchor: Any = None
         self.xor = 0
         self.reason: Any = None
+        self.last: Any = None
         self.sent = 0
         self.done = 0
         self.ticks = 0
@@ -109,13 +112,15 @@ class Flow:
         """Run a source tuple. True: it is settled, by ``reason``; False: it went elsewhere, as the tree ``anchor``."""
         self.anchor = self.xor = 0
         self.reason = None
+        self.last = task
         self.begun = self.ticks
         self.route(task, [tuple])
         if self.anchor == 0 or self.reason is not None:
-            if self.reason is None and self.ticks - self.begun >= self.trees.buckets:
-                self.reason = NackReason("timeout", task.component, task.id)
+            trees = self.trees
+            if self.reason is None and self.ticks - self.begun >= trees.buckets and trees.expire_here:
+                self.reason = NackReason("timeout", self.last.component, self.last.id)
             return True
-        self.trees.track(self.anchor, task.id, self.xor)
+        self.trees.track(self.anchor, task.id, self.xor, self.begun, self.last.id)
         return False
 
     def untracked(self, task: Task, tuples: list[Any]) -> None:
@@ -138,6 +143,7 @@ class Flow:
 
     def feed(self, task: BoltTask, leg: Leg, tuples: list[Any]) -> None:
         """Hand a task tuples of the tree being worked on, then route what it emitted."""
+        self.last = task
         if task.deferred:
             task.accept(leg, tuples, self)
             return
@@ -204,7 +210,7 @@ class Flow:
                     self.feed(target.task, leg, emitted)
                 else:
                     self.send(target.outlet, leg, emitted)
-        except Exception as error:  # a grouper or the class: user code answers for itself in feed
+        except BaseException as error:  # a grouper or the class: other user code answers for itself in feed
             self.blame(task, None, error)
 
     def _route_mixed(self, task: Task, emitted: list[Any]) -> None:
@@ -238,7 +244,7 @@ class Flow:
                 direct_index(possible, direct.task_id, edge=edge)
             for leg in legs_there:
                 self.hand(leg.targets[leg.target_ids.index(direct.task_id)], leg, [direct.tuple])
-        except Exception as error:
+        except BaseException as error:
             self.blame(task, None, error)
 
     def hand(self, target: Target, leg: Leg, tuples: list[Any]) -> None:
@@ -342,7 +348,11 @@ class Flow:
 
     def reset_timeout(self) -> None:
         """Give the tree being worked on its time anew, at once."""
-        if self.anchor == 0:
-            self.begun = self.ticks
-        elif self.anchor is not None:
+        self.begun = self.ticks  # of a tree that is not tracked yet; of another one nobody reads it
+        if self.anchor:
             self.trees.reset_timeout(self.anchor)
+
+    def renew(self, anchors: Sequence[int]) -> None:
+        """Give trees their time anew, at once; their acker has to know of them first. By the executor's thread."""
+        self.trees.flush()
+        self.trees.reset_timeout(anchors)

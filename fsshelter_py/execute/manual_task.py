@@ -34,6 +34,7 @@ class ManualCollector:
     def __init__(self, task: ManualBolt, flow: Flow) -> None:
         self._task = task
         self._flow = flow
+        self._thread = threading.get_ident()  # made by the executor
         self._lock = threading.Lock()
         self._closed = False
         self.emitted = 0
@@ -62,9 +63,11 @@ class ManualCollector:
         """Start the time of the delivery's tree anew."""
         with self._lock:
             self._check_open("reset_timeout", (delivery,))
-            self._do(lambda flow: self._task.perform_renew(delivery))
-        if delivery.anchor is not None:
-            self._flow.trees.reset_timeout(delivery.anchor)
+            self._do(lambda flow: self._task.perform_renew(delivery, flow))
+        if threading.get_ident() == self._thread:
+            self._flow.renew(delivery.anchors)
+        else:
+            self._flow.trees.reset_timeout(delivery.anchors)
 
     def close(self) -> None:
         """Refuse everything from now on."""
@@ -176,13 +179,17 @@ class ManualBolt(DeferredBolt):
             flow.done -= 1  # it counted as done when it was forgotten, and does not count twice, not for a moment
         flow.finish(delivery, error)
 
-    def perform_renew(self, delivery: HeldDelivery) -> None:
-        """Keep a delivery for longer, in the executor."""
+    def perform_renew(self, delivery: HeldDelivery, flow: Flow) -> None:
+        """Keep a delivery for longer, in the executor; another thread may have asked before the acker knew of it."""
         if id(delivery) in self._open:
             self._open.put(id(delivery), delivery)
+            flow.renew(delivery.anchors)
 
     def close(self, flow: Flow) -> None:
         self._collector.close()
         super().close(flow)
         for _ in range(4):
             flow.done += len(self._open.rotate())
+
+    def let_go(self, job: list[HeldDelivery], flow: Flow) -> None:
+        """``close`` has counted it, as one of those that are open."""

@@ -26,7 +26,7 @@ from fsshelter_py.execute.manual_task import ManualBolt
 from fsshelter_py.execute.spout_task import SpoutTask
 from fsshelter_py.execute.system_task import SystemTask
 from fsshelter_py.execute.task import Task
-from fsshelter_py.execute.trees import AckerPort, Trees
+from fsshelter_py.execute.trees import Trees
 from fsshelter_py.execute.unresolved import Unresolved
 from fsshelter_py.execute.wiring import wire
 from fsshelter_py.model.component import Bolt, SpoutKind
@@ -174,21 +174,26 @@ class RuntimeTopology:
                     acker.spouts[spout.id] = lambda message, spout=spout, flow=flow: spout.settle(message, flow)
                 else:
                     acker.spouts[spout.id] = spout.channel.put
+        puts = [partial(self._put, acker) for acker in self.acker_tasks.values()]
+        conf = self.topology.conf
         for executor in self.executors:
-            ports = []
-            for acker in self.acker_tasks.values():
-                assert acker.channel is not None
-                here = self._executor_of[acker.id] is executor
-                ports.append(AckerPort(acker.apply if here else acker.channel.put, acker.channel.put))
-            executor.flow.trees = Trees(ports)
+            # What is done has made progress all the time.
+            expire_here = conf.enable_message_timeouts and conf.timeout_mode == "emit"
+            executor.flow.trees = Trees(puts, expire_here=expire_here)
 
     # --- activating -------------------------------------------------------------------------------------------------
 
     def activate(self) -> None:
         """Start the threads and the tasks: ackers, then bolts from the last to the first, then spouts and the timer."""
         self.system_task.watch(self.executors, self._on_exception, self._look)
-        ticked = [*self.acker_tasks.values(), *(b for b in self.bolt_tasks.values() if isinstance(b, ManualBolt))]
+        conf = self.topology.conf
+        ticked: list[Task] = list(self.acker_tasks.values())
+        if conf.enable_message_timeouts:  # without them a manual bolt keeps its deliveries for as long as it likes
+            ticked += [bolt for bolt in self.bolt_tasks.values() if isinstance(bolt, ManualBolt)]
         self.system_task.schedule(ticked, list(self.bolt_tasks.values()))
+        if not conf.enable_message_timeouts:
+            hint = "a tuple that a component neither acks nor fails stays pending for ever"
+            self.system_task.log.warning("message_timeouts_disabled", hint=hint)
         self.start_tasks()
         if self._has_threads:
             for executor in self.executors:

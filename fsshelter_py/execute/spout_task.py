@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SpoutTask"]
 
 _BURST = 32
+_BURST_SECS = 0.005
 _SAMPLE_EVERY = 16
 
 
@@ -31,8 +32,8 @@ class SpoutTask(Task):
 
     unsettled: by tree, ``(key, tuple, when)`` of what was emitted and is not settled; ``when`` only for a sample.
     exhausted: the source said END, and nothing was nacked since.
-    at_rest: the input has ended, or asking has stopped, and nothing is unsettled. Once true it stays true, unless a nack
-    handler that is a coroutine is still running; it is cleared before that counts as done. Read by other threads.
+    at_rest: the input has ended, or asking has stopped, and nothing is unsettled. Once true it stays true, unless a
+    nack handler that is a coroutine is still running; it is cleared before that counts as done. Read by other threads.
     """
 
     __slots__ = (
@@ -132,6 +133,7 @@ class SpoutTask(Task):
         source, unsettled = self._source, self.unsettled
         room = min(_BURST, self._max_pending - len(unsettled)) if source.tracked else _BURST
         asked = 0
+        until = self._clock.now() + _BURST_SECS
         while asked < room:
             try:
                 answer = source.next(len(unsettled))
@@ -145,7 +147,7 @@ class SpoutTask(Task):
                 break
             if flow.after:
                 flow.run_after()
-            if self.held:
+            if self._clock.now() >= until or self.held:
                 break
         return asked > 0 and not self._idle_until
 

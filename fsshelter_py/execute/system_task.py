@@ -19,20 +19,35 @@ if TYPE_CHECKING:
 
 __all__ = ["SystemTask"]
 
+_ROUNDING = 1e-6
+"""Seconds that may be due to arithmetic."""
+
 
 class SystemTask(Task):
     """Sends ticks, notices executors that died, and looks whether the input has ended.
 
     Ticks: the ackers and manual bolts get a system tick every half message timeout; each executor's count of them goes
-    up once, however many tasks it has. A bolt with ``tick_tuple_freq_secs`` gets tick tuples, at most one waiting.
+    up once, however many tasks it has. The next one comes a period after the last, and not after the last was due: a
+    tree that lives for two periods has then lived for a message timeout, however late ticks are. A bolt with
+    ``tick_tuple_freq_secs`` gets tick tuples, at most one waiting; these do not drift.
     """
 
-    __slots__ = ("_clock", "_executors", "_look", "_report", "_system", "_system_tasks", "_tuple_ticks")
+    __slots__ = (
+        "_clock",
+        "_executors",
+        "_look",
+        "_report",
+        "_system_due",
+        "_system_secs",
+        "_system_tasks",
+        "_tuple_ticks",
+    )
 
     def __init__(self, context: TaskContext, clock: Clock) -> None:
         super().__init__(context)
         self._clock = clock
-        self._system: TickSchedule | None = None
+        self._system_secs = context.conf.message_timeout_secs / 2
+        self._system_due = 0.0
         self._system_tasks: Sequence[Task] = ()
         self._tuple_ticks: list[tuple[TickSchedule, BoltTask]] = []
         self._executors: list[Executor] = []
@@ -51,24 +66,21 @@ class SystemTask(Task):
         """Who gets system ticks, and which bolts may get tick tuples."""
         self._system_tasks = ticked
         now = self._clock.now()
-        if self.context.conf.enable_message_timeouts:
-            self._system = TickSchedule(now, self.context.conf.message_timeout_secs / 2)
+        self._system_due = now + self._system_secs
         for bolt in bolts:
             period = bolt.context.conf.tick_tuple_freq_secs
             if period is not None:
                 self._tuple_ticks.append((TickSchedule(now, period), bolt))
 
     def due(self) -> float | None:
-        schedules = [schedule for schedule, _ in self._tuple_ticks]
-        if self._system is not None:
-            schedules.append(self._system)
-        return min((schedule.due for schedule in schedules), default=None) if self.started else None
+        return min([self._system_due, *(schedule.due for schedule, _ in self._tuple_ticks)]) if self.started else None
 
     def turn(self, flow: Flow) -> bool:
         if not self.started:
             return False
         now = self._clock.now()
-        if self._system is not None and self._system.take(now):
+        if now > self._system_due - _ROUNDING:
+            self._system_due = max(self._system_due, now - _ROUNDING) + self._system_secs
             for executor in self._executors:
                 executor.flow.ticks += 1
             for task in self._system_tasks:

@@ -12,38 +12,41 @@ from fsshelter_py.model.ids import TaskId
 from fsshelter_py.model.message import AckerUpdates, ResetTimeout
 from fsshelter_py.model.outcome import NackReason
 
-__all__ = ["AckerPort", "Trees"]
-
-
-class AckerPort:
-    """The way to one acker: ``tell`` delivers a turn's updates, ``put`` a message at once."""
-
-    __slots__ = ("put", "tell")
-
-    def __init__(self, tell: Callable[[AckerUpdates], None], put: Callable[[Any], None]) -> None:
-        self.tell = tell
-        self.put = put
+__all__ = ["Trees"]
 
 
 class Trees:
-    """Updates by acker; the acker of a tree is its anchor modulo their number."""
+    """Updates by acker; the acker of a tree is its anchor modulo their number.
 
-    __slots__ = ("_fails", "_oks", "_ports", "_several", "_touched", "_tracks", "buckets", "enabled")
+    All of an acker's news goes through its channel, also from its own executor: what came to pass between two ticks
+    then is heard of between them, however long user code kept the executor.
+    """
 
-    def __init__(self, ports: Sequence[AckerPort], buckets: int = 3) -> None:
-        self._ports = tuple(ports)
-        self._several = len(self._ports) > 1
-        self.enabled = bool(self._ports)
+    __slots__ = ("_fails", "_oks", "_puts", "_several", "_touched", "_tracks", "buckets", "enabled", "expire_here")
+
+    def __init__(self, puts: Sequence[Callable[[Any], None]], buckets: int = 3, *, expire_here: bool = True) -> None:
+        """puts: for each acker what puts a message in its channel.
+
+        expire_here: whether a tree that no acker needs to know of, since it was done where it began, is expired if that
+        took too long.
+        """
+        self._puts = tuple(puts)
+        self._several = len(self._puts) > 1
+        self.enabled = bool(self._puts)
         """Whether there is an acker at all; without one nothing is tracked."""
         self.buckets = buckets
-        self._tracks: list[tuple[int, TaskId, int]] = []
+        self.expire_here = expire_here
+        self._tracks: list[tuple[int, TaskId, int, int, TaskId]] = []
         self._oks: dict[int, int] = {}
         self._fails: list[tuple[int, NackReason]] = []
         self._touched: dict[int, TaskId] = {}
 
-    def track(self, anchor: int, task_id: TaskId, xor: int) -> None:
-        """A source tuple was emitted; ``xor`` folds the ids of what it caused."""
-        self._tracks.append((anchor, task_id, xor))
+    def track(self, anchor: int, task_id: TaskId, xor: int, since: int, last: TaskId) -> None:
+        """A source tuple was emitted, after ``since`` ticks; ``xor`` folds the ids of what it caused.
+
+        last: the task that it, or what it caused, came to last.
+        """
+        self._tracks.append((anchor, task_id, xor, since, last))
 
     def ok(self, anchor: Any, xor: int, task_id: TaskId) -> None:
         """Something was done, or caused, in a tree or in several."""
@@ -62,16 +65,16 @@ class Trees:
             self._fails.append((one, reason))
 
     def flush(self) -> None:
-        """Send what has gathered. Telling an acker of this very executor may settle trees, but adds no updates."""
+        """Send what has gathered."""
         if not (self._oks or self._tracks or self._fails):
             return
         updates = AckerUpdates(self._tracks, self._oks, self._fails, self._touched)
         self._tracks, self._oks, self._fails, self._touched = [], {}, [], {}
         if not self._several:
-            self._ports[0].tell(updates)
+            self._puts[0](updates)
             return
-        count = len(self._ports)
-        parts = [AckerUpdates([], {}, [], {}) for _ in self._ports]
+        count = len(self._puts)
+        parts = [AckerUpdates([], {}, [], {}) for _ in self._puts]
         for track in updates.tracks:
             parts[track[0] % count].tracks.append(track)
         for anchor, xor in updates.oks.items():
@@ -80,11 +83,11 @@ class Trees:
             part.touched[anchor] = updates.touched[anchor]
         for fail in updates.fails:
             parts[fail[0] % count].fails.append(fail)
-        for port, part in zip(self._ports, parts, strict=True):
+        for put, part in zip(self._puts, parts, strict=True):
             if part.tracks or part.oks or part.fails:
-                port.tell(part)
+                put(part)
 
     def reset_timeout(self, anchor: Any) -> None:
         """Give a tree, or several, their time anew, at once."""
         for one in (anchor,) if type(anchor) is int else anchor:
-            self._ports[one % len(self._ports)].put(ResetTimeout(one))
+            self._puts[one % len(self._puts)](ResetTimeout(one))
