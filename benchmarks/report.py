@@ -42,6 +42,7 @@ def of_job(job: Job, measured: Sequence[Series]) -> Table:
             series.contestant,
             "acked" if series.contestant.startswith("fsshelter_py") else "no",
             f"{base.median / series.median:.2f}",
+            f"{base.cpu_median / series.cpu_median:.2f}",
             _micros(series.median),
             f"{_micros(min(series.micros))} to {_micros(max(series.micros))}",
             _micros(series.cpu_median),
@@ -51,7 +52,7 @@ def of_job(job: Job, measured: Sequence[Series]) -> Table:
     remark = (
         f"µs a {job.unit}, median and extremes of {len(base.micros)} rounds; ratio of throughput, {base.contestant} = 1"
     )
-    return Table(job.title, remark, ("", "acked", "ratio", "µs", "from, to", "µs of CPU"), rows)
+    return Table(job.title, remark, ("", "acked", "ratio", "by CPU", "µs", "from, to", "µs of CPU"), rows)
 
 
 def _micros(value: float) -> str:
