@@ -118,7 +118,7 @@ def _start(name: str) -> SparkSession:
 
 def _find_java() -> None:
     """Without this Spark fails with ``JAVA_GATEWAY_EXITED`` and the trace of a shell script."""
-    home = os.environ.get("JAVA_HOME")
+    home = os.environ.get("JAVA_HOME") or None
     if home is not None and not os.access(os.path.join(home, "bin", "java"), os.X_OK):
         raise SourceError(f"Spark needs Java, and JAVA_HOME is {home}, where there is no bin/java: set it right")
     if home is None and shutil.which("java") is None:
