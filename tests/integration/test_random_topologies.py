@@ -39,5 +39,5 @@ def test_topology_with_threads_does_what_the_reference_says(plan: Plan) -> None:
     """The same, with manual bolts settled from other threads."""
     with Settlers() as later:
         topology, journal = build(plan, later)
-        check_summary(plan, run_to_end(topology, timeout=8))
+        check_summary(plan, run_to_end(topology, timeout=60))
     assert differences(plan, topology, journal) == []
