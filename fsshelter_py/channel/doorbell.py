@@ -3,7 +3,8 @@
 Thread contract. The switchboard owns the runtime's one context and the one socket that rings; every use of that socket
 is under its lock, so any thread may ring. A doorbell's socket is made and bound by the thread that builds the runtime,
 before the switchboard connects to it and before the executor's thread starts; from then on only that thread receives
-on it and closes it. ``term`` comes after every socket is closed.
+on it and closes it. The context is freed by whoever closes the last socket, after ``term``: a thread that is stuck in
+user code when its runtime is given up closes its own when it comes back.
 
 One ringing ROUTER serves all endpoints, instead of a PUSH socket for each: a socket costs a file descriptor, and a
 runtime may have a thousand tasks. A ring that finds nobody asleep is never sent (the mailbox sees to that), so the lock
@@ -25,8 +26,10 @@ _RECEIVE_TIMEOUT_MS = 100
 class Doorbell:
     """The end an executor sleeps on: one socket, bound to the endpoint of each of its tasks."""
 
-    def __init__(self, socket: zmq.Socket[bytes], endpoints: Sequence[str]) -> None:
+    def __init__(self, socket: zmq.Socket[bytes], endpoints: Sequence[str], closed: Callable[[], None]) -> None:
+        """``closed`` is called once it is closed."""
         self.socket = socket
+        self._closed = closed
         self.endpoints = tuple(endpoints)
         self._timeout = _RECEIVE_TIMEOUT_MS
         socket.setsockopt(zmq.RCVTIMEO, self._timeout)
@@ -47,7 +50,9 @@ class Doorbell:
 
     def close(self) -> None:
         """Free the socket; by the thread that receives on it."""
-        self.socket.close(linger=0)
+        if not self.socket.closed:
+            self.socket.close(linger=0)
+            self._closed()
 
 
 class Switchboard:
@@ -59,6 +64,7 @@ class Switchboard:
         self._context.set(zmq.MAX_SOCKETS, sockets + 16)
         self._lock = threading.Lock()
         self._open = True
+        self._bells = 0
         self._ringer = self._socket(zmq.ROUTER)
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
@@ -70,7 +76,9 @@ class Switchboard:
 
     def doorbell(self, endpoints: Sequence[str]) -> Doorbell:
         """A new doorbell, bound to these endpoints; connect to them only after this."""
-        return Doorbell(self._socket(zmq.DEALER), endpoints)
+        with self._lock:
+            self._bells += 1
+        return Doorbell(self._socket(zmq.DEALER), endpoints, self._bell_closed)
 
     def connect(self, endpoint: str) -> Callable[[], None]:
         """A function that rings the doorbell bound to this endpoint, from any thread, without ever blocking."""
@@ -88,14 +96,23 @@ class Switchboard:
 
         return ring
 
-    def close(self) -> None:
-        """Stop ringing; rings after this are ignored."""
+    def term(self) -> None:
+        """Stop ringing, and free the context once every doorbell is closed. Rings after this are ignored."""
         with self._lock:
             if self._open:
                 self._open = False
                 self._ringer.close(linger=0)
+                self._free()
 
-    def term(self) -> None:
-        """Free the context, once every doorbell is closed."""
-        self.close()
-        self._context.term()
+    @property
+    def is_freed(self) -> bool:
+        return bool(self._context.closed)
+
+    def _bell_closed(self) -> None:
+        with self._lock:
+            self._bells -= 1
+            self._free()
+
+    def _free(self) -> None:
+        if not self._open and self._bells == 0:
+            self._context.term()
