@@ -332,10 +332,7 @@ class RuntimeTopology:
             if executor.thread is None:
                 executor.close()
         if self._switchboard is not None:
-            if stuck:
-                self._switchboard.close()
-            else:
-                self._switchboard.term()
+            self._switchboard.term()
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
