@@ -7,8 +7,10 @@ next turn, so that a turn is never entered from within another.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import zmq.asyncio
@@ -98,8 +100,15 @@ class LoopExecutor(Executor):
     def _spawn(self, awaitable: Awaitable[Any], callback: Callback) -> asyncio.Task[None]:
         task = asyncio.create_task(self._guard(awaitable, callback))
         self._coroutines.add(task)
-        task.add_done_callback(self._coroutines.discard)
+        task.add_done_callback(partial(self._ended, awaitable, callback))
         return task
+
+    def _ended(self, awaitable: Awaitable[Any], callback: Callback, task: asyncio.Task[None]) -> None:
+        self._coroutines.discard(task)
+        if task.cancelled():  # before it began: the guard lets nothing pass
+            if inspect.iscoroutine(awaitable):
+                awaitable.close()
+            self._finish(callback, None, asyncio.CancelledError())
 
     async def _guard(self, awaitable: Awaitable[Any], callback: Callback) -> None:
         """Whatever user code raises, SystemExit included, is a result: it must not reach the event loop."""
@@ -108,5 +117,8 @@ class LoopExecutor(Executor):
             result = await awaitable
         except BaseException as raised:
             error = raised
+        self._finish(callback, result, error)
+
+    def _finish(self, callback: Callback, result: Any, error: BaseException | None) -> None:
         self._done.append((callback, result, error))
         self._nudge.set()
