@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,8 @@ __all__ = ["SpoutTask"]
 _BURST = 32
 _BURST_SECS = 0.005
 _SAMPLE_EVERY = 16
+_NO_TREE = 0
+"""In place of a tree, for a tuple that its spout answered with when it was too late to emit it."""
 
 
 class SpoutTask(Task):
@@ -50,6 +54,7 @@ class SpoutTask(Task):
         "_paused",
         "_sample_at",
         "_source",
+        "_then",
         "_unresolved",
         "acked",
         "at_rest",
@@ -83,8 +88,10 @@ class SpoutTask(Task):
         self._idle_until = 0.0
         self.exhausted = self._paused = False
         self._asking: Any = None
-        self._current: tuple[Any, Any, float] | None = None
+        self._current: list[tuple[Any, Any, float]] = []
         """The source tuple being run, which is not in ``unsettled`` yet."""
+        self._then: Callable[[], None] | None = None
+        """What is to be done once ``next`` has answered."""
         self._abandoned = False
         self._sample_at = 0
         self.at_rest = False
@@ -95,7 +102,7 @@ class SpoutTask(Task):
 
     @property
     def pending(self) -> int:
-        return len(self.unsettled) + (self._current is not None)
+        return len(self.unsettled) + len(self._current)
 
     @property
     def dead(self) -> int:
@@ -153,6 +160,12 @@ class SpoutTask(Task):
 
     def _answered(self, flow: Flow, answer: Any, error: BaseException | None) -> None:
         self._asking = None
+        if self._then is not None:
+            if error is None and self._source.tracked and isinstance(answer, tuple):
+                self.unsettled[_NO_TREE] = (*answer, 0.0)
+            then, self._then = self._then, None
+            then()
+            return
         if error is not None:
             if self._paused:
                 self._rest()
@@ -189,16 +202,30 @@ class SpoutTask(Task):
         when = perf_counter() if sampled else 0.0
         if sampled:
             self._sample_at = self.emitted + _SAMPLE_EVERY
-        self._current = (key, value, when)
+        self._current.append((key, value, when))
+        if self._abandoned:
+            self._give_back(flow)
+            return False
         settled = flow.root(self, value)
-        self._current = None
+        try:
+            self._current.pop()
+        except IndexError:  # abandoned meanwhile, and told so
+            return False
         if settled:
             if when:
                 self.latency.add(perf_counter() - when)
             self._settled(key, value, flow.reason, flow)
         else:
             self.unsettled[flow.anchor] = (key, value, when)
+        if self._abandoned:
+            self._give_back(flow)
+            return False
         return True
+
+    def _give_back(self, flow: Flow) -> None:
+        """Back from being stuck, after ``abandon``: tell the source of what that could not see yet."""
+        for key, value, _ in self._take_unsettled():
+            self._settled(key, value, NackReason("stopped", self.component, self.id), flow)
 
     def blamed(self, error: BaseException, stream: str | None, *, tracked: bool) -> None:
         """A source tuple could not be routed. If it is tracked, its nack counts it."""
@@ -238,8 +265,6 @@ class SpoutTask(Task):
 
     def _settled(self, key: Any, value: Any, reason: NackReason | None, flow: Flow) -> None:
         self._idle_until = 0.0
-        if self._abandoned:
-            return
         try:
             result = self._tell(key, value, reason)
         except BaseException as error:
@@ -285,14 +310,16 @@ class SpoutTask(Task):
         if not self.started or self._abandoned:
             deactivated()
             return
+        if self._asking is not None:  # what it answers is given back with the rest
+            self._asking.cancel()
+            self._then = partial(self._wind_down_by, flow, deactivated)
+            return
         self.started = False
         flow.spawn(self._wind_down(), lambda flow, result, error: deactivated())
 
     async def _wind_down(self) -> None:
         """Nack what is unsettled, then deactivate. A handler that raises is logged: the others must be called too."""
-        left = list(self.unsettled.values()) + ([self._current] if self._current is not None else [])
-        self.unsettled.clear()
-        for key, value, _ in left:
+        for key, value, _ in self._take_unsettled():
             try:
                 result = self._tell(key, value, NackReason("stopped", self.component, self.id))
                 if inspect.isawaitable(result):
@@ -306,8 +333,20 @@ class SpoutTask(Task):
         except BaseException:
             self.log.exception("deactivate_failed")
 
+    def _take_unsettled(self) -> Iterator[tuple[Any, Any, float]]:
+        """Everything that is not settled, in the order emitted. What is taken by one thread is not seen by another."""
+        for anchor in list(self.unsettled):
+            found = self.unsettled.pop(anchor, None)
+            if found is not None:
+                yield found
+        with suppress(IndexError):
+            yield self._current.pop()
+
     def abandon(self) -> None:
-        """Wind down in the calling thread: the executor's is dead, or stuck in user code and told nothing any more."""
+        """Wind down in the calling thread: the executor's is dead, or stuck in user code, from which it may return.
+
+        So that each tuple is settled once, whoever takes it out of where it is kept tells its source.
+        """
         if self.started:
             self._abandoned = True
             self.started = False
