@@ -14,6 +14,7 @@ from fsshelter_py.model.component import Bolt, BoltKind
 from fsshelter_py.model.context import TaskContext
 from fsshelter_py.model.message import Deactivate, TupleTick
 from fsshelter_py.model.outcome import Tick
+from fsshelter_py.model.printed import printed
 
 if TYPE_CHECKING:
     from fsshelter_py.execute.flow import Flow
@@ -52,7 +53,7 @@ class BoltTask(Task):
             try:
                 self.args = self.bolt.make_args(self.context)
             except BaseException as error:
-                text = f"make_args failed: {type(error).__name__}: {error}"
+                text = f"make_args failed: {type(error).__name__}: {printed(error, str)}"
                 raise ComponentError(text, component=self.component, task_id=self.id) from error
         if self.bolt.activation is not None:
             self.handle_special(self.bolt.activation, "__activation", flow)

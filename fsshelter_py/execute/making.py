@@ -51,7 +51,7 @@ def make_spout(
                 max_pending=context.conf.max_spout_pending,
                 clock=clock,
                 dead_letters=dead_letters,
-                log=context.log,
+                log=task.log,
             )
             return replaying, getattr(items, "close", _nothing)
         assert spout.next is not None

@@ -17,6 +17,7 @@ from fsshelter_py.model.component import Bolt
 from fsshelter_py.model.context import TaskContext
 from fsshelter_py.model.ids import SYSTEM
 from fsshelter_py.model.message import ManualOp, SystemTick
+from fsshelter_py.model.printed import printed
 
 if TYPE_CHECKING:
     from fsshelter_py.execute.flow import Flow
@@ -91,7 +92,8 @@ class ManualCollector:
             raise DeliveryError(f"{what}: the bolt {self._task.component} has stopped")
         for delivery in deliveries:
             if not delivery.is_open:
-                raise DeliveryError(f"{what}: {delivery!r} was acked or failed before; each delivery is settled once")
+                found = f"{printed(delivery)} was acked or failed before"
+                raise DeliveryError(f"{what}: {found}; each delivery is settled once")
 
     def _do(self, perform: Callable[[Flow], None]) -> None:
         channel = self._task.channel
@@ -134,7 +136,7 @@ class ManualBolt(DeferredBolt):
                 perform(flow)
             case SystemTick():
                 for delivery in self._open.rotate().values():
-                    self.log.warning("delivery_not_settled_in_time", delivery=repr(delivery))
+                    self.log.warning("delivery_not_settled_in_time", delivery=printed(delivery))
                     flow.done += 1
             case _:
                 super().control(message, flow)

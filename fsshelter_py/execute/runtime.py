@@ -35,6 +35,7 @@ from fsshelter_py.model.ids import ACKER, SYSTEM, ComponentId, TaskId
 from fsshelter_py.model.message import Deactivate, Pause, Start, Wake
 from fsshelter_py.model.order import in_order
 from fsshelter_py.model.outcome import DeadLetter
+from fsshelter_py.model.printed import printed
 from fsshelter_py.model.topology import Topology
 
 __all__ = ["RuntimeTopology", "Wait"]
@@ -43,7 +44,9 @@ Wait: TypeAlias = Callable[[Callable[[], bool], float], bool]
 """``wait(is_done, until)``: wait until something is done, but not beyond a moment; whether it is."""
 
 _GRACE_SECS = 0.5
-"""How long a task may take to answer once the time for draining is over."""
+"""How long tasks may take to answer once the time for draining is over."""
+_LEAST_SECS = 0.1
+"""How long a task may take to answer at least, when others have used that up."""
 
 
 class RuntimeTopology:
@@ -71,7 +74,7 @@ class RuntimeTopology:
         self.topology = topology
         self.assignment = assign(topology)
         self.clock = clock if clock is not None else MonotonicClock()
-        self._on_exception = on_exception
+        self._tell_of = on_exception
         self._on_end = on_end or _nothing
         self._on_stop = on_stop or _nothing
         self._start_log = start_log
@@ -80,6 +83,7 @@ class RuntimeTopology:
         self._has_threads = wait is None
         self._wait = wait or self._wait_for_threads
         self._now = time.monotonic if wait is None else self.clock.now
+        self._stuck: set[Executor] = set()
         self._changed = threading.Event()
         self._flushing = False
         self._stopping = False
@@ -95,7 +99,13 @@ class RuntimeTopology:
         self.spout_tasks = _of(tasks, SpoutTask)
         self.bolt_tasks = _of(tasks, BoltTask)
         self._switchboard = Switchboard(len(self.assignment.executors)) if self._has_threads else None
-        self.executors = [self._make_executor(plan) for plan in self.assignment.executors]
+        self.executors: list[Executor] = []
+        try:
+            for plan in self.assignment.executors:
+                self.executors.append(self._make_executor(plan))
+        except BaseException:
+            self.shutdown()
+            raise
         self._executor_of = {task.id: executor for executor in self.executors for task in executor.tasks}
         wire(topology, self.assignment, tasks)
         self._connect_ackers()
@@ -161,7 +171,7 @@ class RuntimeTopology:
         flow = Flow(mailbox, Trees(()), self.clock, seed)
         kind = LoopExecutor if plan.is_async else Executor
         executor = kind(plan.name, mailbox, flow, self.clock, log=self.system_task.log)
-        executor.on_exception = self._on_exception
+        executor.on_exception = self._report
         executor.serve(tasks)
         return executor
 
@@ -185,7 +195,7 @@ class RuntimeTopology:
 
     def activate(self) -> None:
         """Start the threads and the tasks: ackers, then bolts from the last to the first, then spouts and the timer."""
-        self.system_task.watch(self.executors, self._on_exception, self._look)
+        self.system_task.watch(self.executors, self._report, self._look)
         conf = self.topology.conf
         ticked: list[Task] = list(self.acker_tasks.values())
         if conf.enable_message_timeouts:  # without them a manual bolt keeps its deliveries for as long as it likes
@@ -216,6 +226,13 @@ class RuntimeTopology:
                 self.running.set()
 
     # --- watching ---------------------------------------------------------------------------------------------------
+
+    def _report(self, error: BaseException) -> None:
+        """An error that nothing handles. Whoever is told of it must not bring down the thread that tells."""
+        try:
+            self._tell_of(error)
+        except BaseException:
+            self.system_task.log.exception("error_reporter_failed", reported=printed(error))
 
     def _wake(self, task_id: TaskId) -> None:
         task = self.tasks[task_id]
@@ -294,7 +311,10 @@ class RuntimeTopology:
         return self.is_quiet()
 
     def _deactivate(self, tasks: Sequence[Task], deadline: float) -> None:
-        """Deactivate tasks and wait; those whose executor does not answer are given up."""
+        """Deactivate tasks and wait; those whose executor does not answer are given up.
+
+        All of them together get no more than a grace, so an executor known to be stuck is not waited for again.
+        """
         waiting = {task.id for task in tasks}
 
         def deactivated(task_id: TaskId) -> None:
@@ -303,13 +323,29 @@ class RuntimeTopology:
 
         for task in tasks:
             self._put(task, Deactivate(partial(deactivated, task.id)))
-        until = max(deadline, self._now()) + _GRACE_SECS
-        self._wait(lambda: all(self._executor_of[task_id].has_died for task_id in list(waiting)), until)
+        until = max(deadline + _GRACE_SECS, self._now() + _LEAST_SECS)
+        self._wait(lambda: all(self._is_gone(self._executor_of[task_id]) for task_id in list(waiting)), until)
         for task in tasks:
             if task.id in waiting:
                 executor = self._executor_of[task.id]
                 task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
-                task.abandon()
+                self._stuck.add(executor)
+                self._abandon(task, until)
+
+    def _is_gone(self, executor: Executor) -> bool:
+        """Whether nothing is to be hoped of it."""
+        return executor in self._stuck or executor.has_died or (self._has_threads and executor.thread is None)
+
+    def _abandon(self, task: Task, until: float) -> None:
+        """Give a task up, in a thread of its own: its handlers may be what its executor is stuck in."""
+        if not self._has_threads:
+            task.abandon()
+            return
+        thread = threading.Thread(target=task.abandon, name=f"fsshelter:abandon-{task.id}", daemon=True)
+        thread.start()
+        thread.join(max(_LEAST_SECS, until - self._now()))
+        if thread.is_alive():
+            task.log.error("stuck_in_handler", hint="its nack handler or deactivate does not return; it is left behind")
 
     def _wait_for_threads(self, is_done: Callable[[], bool], until: float) -> bool:
         while not is_done():
@@ -325,7 +361,7 @@ class RuntimeTopology:
         for executor in self.executors:
             executor.halt()
         until = time.monotonic() + _GRACE_SECS
-        stuck = [e for e in self.executors if not e.join(max(0.0, until - time.monotonic()))]
+        stuck = [e for e in self.executors if not e.join(0 if e in self._stuck else max(0, until - time.monotonic()))]
         if stuck:
             self.system_task.log.error("stuck_in_user_code", executors=[e.name for e in stuck])
         for executor in self.executors:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from fsshelter_py.clock import Clock
 from fsshelter_py.model.component import Backoff
 from fsshelter_py.model.outcome import END, DeadLetter, EndOfInput, NackReason
+from fsshelter_py.model.printed import printed
 
 __all__ = ["ReliableSource", "ReplayingSource", "Source", "UnreliableSource"]
 
@@ -41,6 +42,11 @@ class Source(Protocol):
         ...
 
     @property
+    def waiting(self) -> int:
+        """Nacked tuples, and not dead letters, that wait to be emitted again."""
+        ...
+
+    @property
     def letters_acked(self) -> int:
         """Dead letters of those that were acked."""
         ...
@@ -50,7 +56,7 @@ class UnreliableSource:
     """Tuples that are never tracked."""
 
     tracked = False
-    dead = letters_acked = 0
+    dead = letters_acked = waiting = 0
 
     def __init__(self, next: Callable[[Any], Any], args: Any) -> None:
         self._next = next
@@ -73,7 +79,7 @@ class ReliableSource:
     """Tuples with an id, whose acks and nacks go to the user's handlers."""
 
     tracked = True
-    dead = letters_acked = 0
+    dead = letters_acked = waiting = 0
 
     def __init__(self, next: Callable[[Any], Any], args: Any, handlers: tuple[Any, Any] | None) -> None:
         self._next = next
@@ -196,14 +202,14 @@ class ReplayingSource:
         if self._max_attempts is None or key.attempts < self._max_attempts:
             self._wait(key)
         elif key.is_dead_letter:
-            self._log.error("dead_letter_lost", tuple=repr(tuple), reason=str(reason))
+            self._log.error("dead_letter_lost", tuple=printed(tuple), reason=str(reason))
         else:
             self.dead += 1
             letter = DeadLetter(tuple, key.attempts, reason)
             if self._dead_letters:
                 self._wait(_Entry(letter, is_dead_letter=True))
             else:
-                self._log.error("dead_letter", tuple=repr(tuple), attempts=key.attempts, reason=str(reason))
+                self._log.error("dead_letter", tuple=printed(tuple), attempts=key.attempts, reason=str(reason))
 
     def _wait(self, entry: _Entry) -> None:
         due = 0.0
@@ -215,3 +221,7 @@ class ReplayingSource:
 
     def due(self) -> float | None:
         return self._waiting[0][0] if self._waiting else None
+
+    @property
+    def waiting(self) -> int:
+        return sum(1 for _, _, entry in self._waiting if not entry.is_dead_letter)

@@ -18,6 +18,7 @@ from fsshelter_py.execute.unresolved import Unresolved
 from fsshelter_py.model.context import TaskContext
 from fsshelter_py.model.message import Deactivate, Pause, Settlements, Wake
 from fsshelter_py.model.outcome import END, NackKind, NackReason
+from fsshelter_py.model.printed import printed
 
 if TYPE_CHECKING:
     from fsshelter_py.execute.flow import Flow
@@ -192,7 +193,7 @@ class SpoutTask(Task):
         try:
             key, value = answer
         except (TypeError, ValueError) as error:
-            problem = f"next returned {answer!r}; expected (tuple_id, tuple), None or END"
+            problem = f"next returned {printed(answer)}; expected (tuple_id, tuple), None or END"
             raise ComponentError(problem, component=self.component, task_id=self.id) from error
         if not flow.trees.enabled:
             flow.untracked(self, [value])
@@ -268,7 +269,7 @@ class SpoutTask(Task):
         try:
             result = self._tell(key, value, reason)
         except BaseException as error:
-            raise self._error(f"{'nack' if reason else 'ack'} failed for tuple {key!r}", error) from error
+            raise self._error(f"{'nack' if reason else 'ack'} failed for tuple {printed(key)}", error) from error
         if result is not None and inspect.isawaitable(result):
             flow.sent += 1
             flow.spawn(result, self._told if reason is None else self._told_of_nack)
@@ -284,7 +285,7 @@ class SpoutTask(Task):
         if len(self.reasons) < 5:
             self.reasons.append(str(reason))
         self._unresolved.nacked(key, reason)
-        self.log.debug("nacked", tuple_id=repr(key), reason=str(reason))
+        self.log.debug("nacked", tuple_id=printed(key), reason=str(reason))
         return self._source.nack(key, value, reason)
 
     def _told_of_nack(self, flow: Flow, result: Any, error: BaseException | None) -> None:
@@ -325,7 +326,8 @@ class SpoutTask(Task):
                 if inspect.isawaitable(result):
                     await result
             except BaseException:
-                self.log.exception("nack_failed", tuple_id=repr(key))
+                self.log.exception("nack_failed", tuple_id=printed(key))
+        self._unresolved.left(self._source.waiting)
         try:
             result = self._deactivate() if self._deactivate is not None else None
             if inspect.isawaitable(result):
@@ -355,5 +357,5 @@ class SpoutTask(Task):
     def _error(self, what: str, error: BaseException) -> Exception:
         if isinstance(error, SourceError):
             return error
-        text = f"{what}: {type(error).__name__}: {error}"
+        text = f"{what}: {type(error).__name__}: {printed(error, str)}"
         return ComponentError(text, component=self.component, task_id=self.id)

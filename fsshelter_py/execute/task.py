@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsshelter_py.channel import Channel
 from fsshelter_py.errors import EmitError
+from fsshelter_py.execute.guarded_log import GuardedLog
 from fsshelter_py.model.context import TaskContext
 from fsshelter_py.model.message import Start
 from fsshelter_py.model.schema import is_tuple_class
@@ -65,7 +66,7 @@ class Task:
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context
-        self.log = context.log
+        self.log = GuardedLog(context.log)
         self.channel: Channel | None = None
         self.legs: dict[type[Any], tuple[Leg, ...]] = {}
         self.upstream: tuple[Task, ...] = (self,)

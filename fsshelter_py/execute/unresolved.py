@@ -38,6 +38,10 @@ class Unresolved:
             pass
         self._more += 1
 
+    def left(self, count: int) -> None:
+        """So many tuples of a replaying spout still waited to be emitted again when it was stopped."""
+        self._more += count
+
     def acked(self, key: Any) -> None:
         """A tuple was acked."""
         if self._ids:

@@ -3,10 +3,14 @@
 Thread contract. One supervisor thread builds, watches, stops and restarts runtimes; nobody else touches them, but for
 reading counters. The callbacks it gives a runtime, and ``stop`` and ``ctx.stop()``, only set fields under the condition
 and notify it; any thread may call them. ``wait`` and ``stats`` may be called from any thread.
+
+A process forked from one that hosts a topology has none of its threads, and perhaps a lock that is never released:
+there the object is dead, says so, and does nothing on exit.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -16,8 +20,9 @@ import tenacity
 
 from fsshelter_py.build.describe import describe
 from fsshelter_py.clock import Clock, MonotonicClock
-from fsshelter_py.errors import SourceError, TopologyFailedError
+from fsshelter_py.errors import FsShelterError, SourceError, TopologyFailedError
 from fsshelter_py.execute import RuntimeTopology
+from fsshelter_py.execute.guarded_log import GuardedLog
 from fsshelter_py.host.advice import Advisor
 from fsshelter_py.host.default_log import default_log
 from fsshelter_py.host.ledger import Ledger
@@ -65,6 +70,7 @@ class Hosted:
         )
         self._ledger = Ledger(topology)
         self._began = self._clock.now()
+        self._process = os.getpid()
         self._condition = threading.Condition()
         self._state: HostState = "starting"
         self._last_error: BaseException | None = None
@@ -76,7 +82,7 @@ class Hosted:
         self._failed = False
         self._runtime: RuntimeTopology | None = None
         self._summary: Summary | None = None
-        self._log = start_log(0).bind(component=SYSTEM, topology=topology.name)
+        self._log = GuardedLog(start_log(0).bind(component=SYSTEM, topology=topology.name))
         self._thread = threading.Thread(target=self._supervise, name=f"fsshelter:{topology.name}", daemon=True)
         self._thread.start()
 
@@ -98,11 +104,12 @@ class Hosted:
         Raises ``TimeoutError`` after ``timeout`` seconds, and ``TopologyFailedError``, from the original exception,
         when restarts are exhausted.
         """
+        self._check_process()
         with self._condition:
             if not self._condition.wait_for(lambda: self._state in ("stopped", "failed"), timeout):
                 raise TimeoutError(f"{self.topology.name} is still {self._state} after {timeout} s")
             if self._failed:
-                raise self._failure() from self._last_error
+                raise self._failure() from (self._errors[0] if self._errors else self._last_error)
             assert self._summary is not None
             return self._summary
 
@@ -112,11 +119,13 @@ class Hosted:
         timeout: ``worker_shutdown_sleep_secs`` by default. What is unsettled then is nacked with kind ``stopped``.
         Raises ``TopologyFailedError`` like ``wait``.
         """
+        self._check_process()
         self._ask_stop(timeout)
         return self.wait()
 
     def stats(self) -> Stats:
         """What it has done so far."""
+        self._check_process()
         with self._condition:
             if self._summary is not None:
                 return self._summary
@@ -133,9 +142,17 @@ class Hosted:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        if self._process != os.getpid():
+            return
         self._ask_stop(None)
         with self._condition:
             self._condition.wait_for(lambda: self._state in ("stopped", "failed"))
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            raise FsShelterError(
+                f"{self.topology.name} runs in process {self._process}, not in this one forked from it"
+            )
 
     # --- what others report: any thread -----------------------------------------------------------------------------
 
@@ -171,11 +188,17 @@ class Hosted:
         )
         try:
             attempts(self._run_once)
-        except tenacity.RetryError:
-            self._failed = True
+        except tenacity.RetryError:  # whoever asked it to stop while it failed gets a stop
+            self._failed = policy.is_exhausted or self._is_hopeless()
         except BaseException as error:  # of the supervisor itself: never half alive
             self._report(error)
             self._failed = True
+            if self._runtime is not None:
+                self._end(self._runtime, crashed=True)
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
         self._log.info("failed" if self._failed else "stopped", restarts=self._restarts)
         with self._condition:
             self._runtime = None
@@ -196,7 +219,10 @@ class Hosted:
         if self._stop_asked.is_set():
             return
         with self._condition:
-            self._errors.clear()
+            if self._errors:
+                self._restarts += 1
+                self._ledger.restarted()
+                self._errors.clear()
             self._ended = False
         began = self._clock.now()
         runtime: RuntimeTopology | None = None
@@ -221,6 +247,9 @@ class Hosted:
         ran = self._clock.now() - began
         if runtime is not None:
             self._end(runtime, crashed=crashed)
+            if not crashed:
+                for late in list(self._errors):
+                    self._log.error("failed_while_stopping", exc_info=late)
         if crashed:
             raise _CrashedError(ran)
 
@@ -238,7 +267,7 @@ class Hosted:
                     self._condition.notify_all()
                     self._log.info("running", executors=len(runtime.executors), tasks=len(runtime.tasks))
                 if not runtime.is_watched:
-                    self._errors.append(RuntimeError("the system thread died"))
+                    self._errors.append(FsShelterError("the system thread died"))
                     self._last_error = self._errors[-1]
                 self._condition.wait(_WATCH_SECS if runtime.running.is_set() else 0.01)
 
@@ -259,8 +288,6 @@ class Hosted:
         return any(isinstance(error, SourceError) for error in self._errors)
 
     def _before_restart(self, state: tenacity.RetryCallState) -> None:
-        self._restarts += 1
-        self._ledger.restarted()
         self._set_state("restarting")
         self._log.warning("restarting", attempt=self._policy.attempts, in_secs=self._policy.wait_secs)
 

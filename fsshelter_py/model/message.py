@@ -66,8 +66,9 @@ class TupleTick:
 class AckerUpdates:
     """To an acker, from one turn of one executor.
 
-    tracks: (anchor, spout task, xor of the deliveries made, system ticks when it was emitted, last task it met). oks: anchor to the xor of what was done and caused.
-    fails: (anchor, reason). touched: anchor to the task that worked on the tree last.
+    tracks: (anchor, spout task, xor of the deliveries made, system ticks when it was emitted, last task it came to).
+    oks: anchor to the xor of what was done and caused. fails: (anchor, reason).
+    touched: anchor to the task that worked on the tree last.
     """
 
     tracks: list[tuple[int, TaskId, int, int, TaskId]]

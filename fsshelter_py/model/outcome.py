@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from fsshelter_py.model.ids import ComponentId, TaskId
+from fsshelter_py.model.printed import printed
 
 __all__ = ["END", "DeadLetter", "EndOfInput", "NackKind", "NackReason", "Tick"]
 
@@ -50,7 +51,7 @@ class NackReason:
         if self.stream is not None:
             text += f" on stream {self.stream}"
         if self.error is not None:
-            text += f": {type(self.error).__name__}: {self.error}"
+            text += f": {type(self.error).__name__}: {printed(self.error, str)}"
         return text
 
 
