@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+import zmq
 import zmq.asyncio
 
 from fsshelter_py.execute.executor import Executor
@@ -61,6 +62,7 @@ class LoopExecutor(Executor):
         if bell is None:
             return
         socket = zmq.asyncio.Socket(shadow=bell.socket)
+        socket.setsockopt(zmq.RCVTIMEO, -1)  # a receive that timed out would raise here, and nobody listen any more
         while True:
             await socket.recv()
             self._nudge.set()

@@ -7,11 +7,6 @@ from typing import Any
 import pytest
 
 from fsshelter_py import Bolt, Emit, Spout, TopologyFailedError, run_no_restart
-from fsshelter_py.channel import Mailbox
-from fsshelter_py.clock import MonotonicClock
-from fsshelter_py.execute.flow import Flow
-from fsshelter_py.execute.loop_executor import LoopExecutor
-from fsshelter_py.execute.trees import Trees
 from fsshelter_py.testing import ListSpout
 from tests.shapes import Number, linked, numbers
 
@@ -108,21 +103,3 @@ def test_an_async_next_that_answers_while_it_is_cancelled_by_a_crash_loses_nothi
     with pytest.raises(TopologyFailedError, match="no more"):
         hosted.wait(30)
     assert told == [("stopped", 7), ("deactivated", 0)]
-
-
-def test_a_coroutine_cancelled_before_it_began_is_told_of() -> None:
-    """Nobody would call back for it otherwise, and Python warns of a coroutine that was never awaited."""
-    told: list[BaseException | None] = []
-
-    async def never() -> None:
-        raise AssertionError("it does not begin")
-
-    async def spawn_and_cancel() -> None:
-        mailbox, clock = Mailbox(None, lambda: None), MonotonicClock()
-        executor = LoopExecutor("loop", mailbox, Flow(mailbox, Trees(()), clock), clock, log=None)
-        executor.flow.spawn(never(), lambda flow, result, error: told.append(error)).cancel()
-        await executor.cancel_all()
-        executor.turn()
-
-    asyncio.run(spawn_and_cancel())
-    assert [type(error) for error in told] == [asyncio.CancelledError]
