@@ -1,7 +1,7 @@
 """Storm-style stream topologies inside one Python process, every tuple tree tracked to its ack.
 
 Inside, imports point one way: errors, clock, conf -> model -> build | channel | ack -> declare | route -> execute
--> host -> testing | sources | spark | ui | cli. This file is what users import.
+-> host -> testing | sources | spark | ui | otel -> cli. This file is what users import.
 """
 
 from fsshelter_py.conf import Conf
