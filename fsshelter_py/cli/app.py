@@ -18,7 +18,7 @@ from rich.console import Console
 
 from fsshelter_py.build.describe import describe as description
 from fsshelter_py.build.graph import dot
-from fsshelter_py.cli import drawing, report, template
+from fsshelter_py.cli import drawing, report, template, watching
 from fsshelter_py.cli.duration import seconds
 from fsshelter_py.cli.failure import failure
 from fsshelter_py.cli.figures import plural
@@ -88,6 +88,13 @@ def _limit(text: str) -> float:
         raise typer.BadParameter(str(error)) from error
 
 
+def _address(text: str) -> watching.Address:
+    try:
+        return watching.Address.of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
 @app.command()
 def run(
     file: File,
@@ -105,6 +112,15 @@ def run(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Show only what went wrong: no view, no progress, no summary.")
     ] = False,
+    ui: Annotated[
+        watching.Address | None,
+        typer.Option(
+            "--ui",
+            metavar="[HOST:]PORT",
+            parser=_address,
+            help="Show it in the browser as well; port 0 is any free one.",
+        ),
+    ] = None,
     debug: Debug = False,
 ) -> None:
     """Run a topology to the end of its input.
@@ -118,9 +134,9 @@ def run(
     configure(log_format, level, tracebacks=debug)
     target = Target(file, settings or (), options or ())
     with told(debug=debug):
-        with Prints().installed() as prints:
+        with Prints().installed() as prints, watching.shown_at(ui) as shown:
             view = _view(prints, log_format, quiet=quiet)
-            session = Session(host_once if no_restart else host, view, MonotonicClock(), limit)
+            session = Session(shown(host_once if no_restart else host), view, MonotonicClock(), limit)
             prints.on_broken = session.drain
             code = _run(target, session, machine_read=log_format is LogFormat.JSON, quiet=quiet)
         # What is written last may be what finds nobody reading.
