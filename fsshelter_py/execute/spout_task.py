@@ -195,10 +195,6 @@ class SpoutTask(Task):
         except (TypeError, ValueError) as error:
             problem = f"next returned {printed(answer)}; expected (tuple_id, tuple), None or END"
             raise ComponentError(problem, component=self.component, task_id=self.id) from error
-        if not flow.trees.enabled:
-            flow.untracked(self, [value])
-            self._settled(key, value, None, flow)
-            return True
         sampled = self.emitted >= self._sample_at
         when = perf_counter() if sampled else 0.0
         if sampled:
@@ -207,7 +203,12 @@ class SpoutTask(Task):
         if self._abandoned:
             self._give_back(flow)
             return False
-        settled = flow.root(self, value)
+        is_tracked = flow.trees.enabled
+        if is_tracked:
+            settled = flow.root(self, value)
+        else:
+            flow.untracked(self, [value])
+            settled = True
         try:
             self._current.pop()
         except IndexError:  # abandoned meanwhile, and told so
@@ -215,7 +216,7 @@ class SpoutTask(Task):
         if settled:
             if when:
                 self.latency.add(perf_counter() - when)
-            self._settled(key, value, flow.reason, flow)
+            self._settled(key, value, flow.reason if is_tracked else None, flow)
         else:
             self.unsettled[flow.anchor] = (key, value, when)
         if self._abandoned:

@@ -45,8 +45,9 @@ def test_a_manual_coroutine_cut_off_by_a_stop_was_stopped_and_did_not_fail() -> 
     assert summary.nacks == {"stopped": len(source.emitted)}
 
 
+@pytest.mark.parametrize("acker_tasks", [0, 1])
 @pytest.mark.parametrize("stuck_in", ["next", "the bolt"])
-def test_a_spout_given_up_while_stuck_gives_back_what_it_takes_after_all(stuck_in: str) -> None:
+def test_a_spout_given_up_while_stuck_gives_back_what_it_takes_after_all(stuck_in: str, acker_tasks: int) -> None:
     """It is deactivated while it is inside next, or inside a bolt of its thread, and comes back with a tuple."""
     stuck, go_on = threading.Event(), threading.Event()
     left: list[Number] = numbers(3)
@@ -67,7 +68,7 @@ def test_a_spout_given_up_while_stuck_gives_back_what_it_takes_after_all(stuck_i
 
     spout = Spout.run_reliable(take, make_acker=acker, deactivate=lambda ctx: told.append(("deactivated", 0)))
     bolt = Bolt.run(lambda number, emit: get_stuck("the bolt"))
-    with run_no_restart(linked((spout, bolt), placement="shared")) as hosted:
+    with run_no_restart(linked((spout, bolt), placement="shared", acker_tasks=acker_tasks)) as hosted:
         assert stuck.wait(30)
         threads = [thread for thread in threading.enumerate() if thread.name == "fsshelter:linked:shared"]
         hosted.stop(timeout=0)
