@@ -5,11 +5,14 @@
 PYTHON ?= python3.13 python3.12 python3.11 python3 python
 TOPOLOGY ?= topologies/word_count.py
 
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
+# Spark is half a gigabyte and needs Java: where there is none its tests are skipped, and it is not installed for them.
+SPARK := $(if $(JAVA_HOME)$(shell command -v java),$(comma)spark-dev)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run test check format bench soak docs clean
+.PHONY: help run test check format bench soak spark-soak docs clean
 .DELETE_ON_ERROR:
 
 help:
@@ -19,6 +22,7 @@ help:
 	@echo 'make format   put the formatting right'
 	@echo 'make bench    measure throughput beside bytewax, streamz and others, into docs/performance.md'
 	@echo 'make soak     run for long and watch memory, threads and files'
+	@echo 'make spark-soak  the same for the Spark spout: its speed, its memory, and twenty kills'
 	@echo 'make docs     build the documentation into site/'
 	@echo 'make clean    remove what was built, .venv included'
 
@@ -44,6 +48,9 @@ bench: $(VENV)/.bench
 soak: $(VENV)/.core
 	$(BIN)/python -m benchmarks.soak
 
+spark-soak: $(VENV)/.spark-dev
+	$(BIN)/python benchmarks/spark_soak.py
+
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -57,7 +64,11 @@ $(VENV)/.core: pyproject.toml $(VENV)/.made
 	@touch $@
 
 $(VENV)/.dev $(VENV)/.bench $(VENV)/.docs: $(VENV)/.%: pyproject.toml $(VENV)/.made
-	$(PIP) install --editable '.[$*]'
+	$(PIP) install --editable '.[$*$(if $(filter dev,$*),$(SPARK))]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.spark-dev: pyproject.toml $(VENV)/.made
+	$(PIP) install --editable '.[spark-dev]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.made:

@@ -1,0 +1,34 @@
+"""The examples of docs/spark.md."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+DOCS = Path(__file__).parents[2] / "docs" / "spark.md"
+
+
+def test_the_examples_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after another, as a reader would type them, in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+    text = DOCS.read_text()
+    example: dict[str, Any] = {"__name__": "example"}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        exec(compile(block, str(DOCS), "exec"), example)
+    said = capsys.readouterr()
+    assert [line for line in said.out.splitlines() if line.endswith(("acked", "left"))] == [
+        "1000 acked",
+        "1000 acked",
+        "0 left",
+        "30 acked",
+    ]
+    assert "already_finished" in said.err
+    example["process"](spark.read.parquet("orders"), 0)
+    frame = spark.range(3).selectExpr("id", "0L AS batch_id")
+    for _ in range(2):
+        example["overwrite"](frame)
+    assert spark.read.parquet("ratings_by_batch").count() == 3
