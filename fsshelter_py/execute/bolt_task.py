@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fsshelter_py.errors import ComponentError, FsShelterError
-from fsshelter_py.execute.emitter import Emitter
 from fsshelter_py.execute.leg import Leg
 from fsshelter_py.execute.task import Task
 from fsshelter_py.model.component import Bolt, BoltKind
@@ -129,7 +128,7 @@ class RunBolt(BoltTask):
         raise TerminatedError(f"{self.component} fails every tuple")
 
     def start(self, flow: Flow) -> None:
-        self.emit = Emitter(flow.reset_timeout)
+        self.emit = flow.emitter(flow.reset_timeout)
         super().start(flow)
 
     def handle_special(self, tuple: Any, stream: str, flow: Flow, then: Callable[[], None] | None = None) -> None:

@@ -128,7 +128,7 @@ class DeferredBolt(BoltTask):
 
     def _call(self, job: list[HeldDelivery], then: Callable[[], None] | None, flow: Flow) -> None:
         anchors = tuple({a: None for delivery in job for a in delivery.anchors})
-        emit = OwnEmitter(partial(flow.renew, anchors))
+        emit = flow.own_emitter(partial(flow.renew, anchors))
         started = perf_counter()
         try:
             result = self.call(self._argument(job), emit)

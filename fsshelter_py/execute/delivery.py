@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,10 +16,13 @@ class HeldDelivery:
     """One tuple, the trees it belongs to and its id in their XOR.
 
     anchor: None (untracked), a tree, or a tuple of trees.
+    fingerprint: in debug mode only, what the tuple looked like.
     is_open: not settled yet; guarded by the collector's lock where there is one, else by being the executor's.
     """
 
-    __slots__ = ("anchor", "id", "is_open", "leg", "task", "tuple")
+    __slots__ = ("anchor", "fingerprint", "id", "is_open", "leg", "task", "tuple")
+
+    fingerprint: Mapping[str, Any]
 
     def __init__(self, task: BoltTask, leg: Leg, anchor: Any, id: int, tuple: Any) -> None:
         self.task = task

@@ -29,7 +29,7 @@ from fsshelter_py.channel import Mailbox
 from fsshelter_py.clock import Clock
 from fsshelter_py.execute.bolt_task import BoltTask
 from fsshelter_py.execute.delivery import HeldDelivery
-from fsshelter_py.execute.emitter import DirectTuple
+from fsshelter_py.execute.emitter import DirectTuple, Emitter, OwnEmitter
 from fsshelter_py.execute.leg import Leg, Outlet, Target
 from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.trees import Trees
@@ -76,6 +76,11 @@ class Flow:
         "trees",
         "xor",
     )
+
+    emitter: type[Emitter] = Emitter
+    own_emitter: type[OwnEmitter] = OwnEmitter
+    stamp: Callable[[Any], Any] | None = None
+    """What is made of a tuple that a manual bolt emits, in the emitting thread."""
 
     def __init__(self, mailbox: Mailbox, trees: Trees, clock: Clock, seed: int | None = None) -> None:
         self.mailbox = mailbox

@@ -35,6 +35,7 @@ class ManualCollector:
     def __init__(self, task: ManualBolt, flow: Flow) -> None:
         self._task = task
         self._flow = flow
+        self._stamp = flow.stamp
         self._thread = threading.get_ident()  # made by the executor
         self._lock = threading.Lock()
         self._closed = False
@@ -44,6 +45,8 @@ class ManualCollector:
     def emit(self, tuple: Any, /, anchors: Sequence[HeldDelivery] = (), *, task_id: int | None = None) -> None:
         """Emit a tuple that joins the tree of every delivery in ``anchors``."""
         emitted = tuple if task_id is None else DirectTuple(task_id, tuple)
+        if self._stamp is not None:
+            emitted = self._stamp(emitted)
         anchors = list(anchors)  # performed later, when the caller may have changed its own
         with self._lock:
             self._check_open("emit", anchors)

@@ -18,6 +18,7 @@ from fsshelter_py.channel import Channel, Doorbell, Mailbox, Switchboard
 from fsshelter_py.clock import Clock, MonotonicClock
 from fsshelter_py.execute.acker_task import AckerTask
 from fsshelter_py.execute.bolt_task import BoltTask
+from fsshelter_py.execute.debug_flow import DebugFlow
 from fsshelter_py.execute.executor import Executor
 from fsshelter_py.execute.flow import Flow
 from fsshelter_py.execute.loop_executor import LoopExecutor
@@ -168,12 +169,16 @@ class RuntimeTopology:
             size = task.context.conf.executor_receive_buffer_size
             task.channel = Channel(task, mailbox, size, endpoint=endpoint, ring=ring)
         seed = None if self._seed is None else self._seed + plan.task_ids[0]
-        flow = Flow(mailbox, Trees(()), self.clock, seed)
+        flow = (DebugFlow if self._debugs() else Flow)(mailbox, Trees(()), self.clock, seed)
         kind = LoopExecutor if plan.is_async else Executor
         executor = kind(plan.name, mailbox, flow, self.clock, log=self.system_task.log)
         executor.on_exception = self._report
         executor.serve(tasks)
         return executor
+
+    def _debugs(self) -> bool:
+        """Whether debug mode is on for any component: what one emits, another receives."""
+        return any(self.topology.conf_of(name).debug for name in self.assignment_components())
 
     def _connect_ackers(self) -> None:
         for acker in self.acker_tasks.values():

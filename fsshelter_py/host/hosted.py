@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -308,7 +309,7 @@ def _ran_secs(state: tenacity.RetryCallState) -> float:
 
 def run(topology: Topology) -> Hosted:
     """Run a topology in the background, restarting it when it fails."""
-    return Hosted(topology, default_log)
+    return Hosted(topology, _log_of(topology))
 
 
 def run_with(start_log: Callable[[TaskId], Any], topology: Topology) -> Hosted:
@@ -318,4 +319,9 @@ def run_with(start_log: Callable[[TaskId], Any], topology: Topology) -> Hosted:
 
 def run_no_restart(topology: Topology) -> Hosted:
     """Like ``run``, but the first unhandled error ends it."""
-    return Hosted(topology, default_log, restart=False)
+    return Hosted(topology, _log_of(topology), restart=False)
+
+
+def _log_of(topology: Topology) -> Callable[[TaskId], Any]:
+    """Debug mode logs every tuple, as info."""
+    return partial(default_log, level="info") if topology.conf.debug else default_log
