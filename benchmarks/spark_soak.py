@@ -4,6 +4,7 @@
     python benchmarks/spark_soak.py speed           rows into tuples, beside Spark's own toLocalIterator
     python benchmarks/spark_soak.py memory          10 million rows in 32 partitions, 512 MB of heap
     python benchmarks/spark_soak.py kills [N] [MASTER]
+    python benchmarks/spark_soak.py stream [N]      the streaming spout, killed in the middle of micro-batches
 
 Exits with 1 where a figure is not what the documentation says.
 """
@@ -22,12 +23,12 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from pyspark.sql import DataFrame, SparkSession
 
 from fsshelter_py import Bolt, Emit, Shuffle, Subscriptions, topology
-from fsshelter_py.spark import host, spark_spout
+from fsshelter_py.spark import host, spark_spout, spark_stream_spout
 from fsshelter_py.spark.checkpoint import Checkpoint
 from fsshelter_py.spark.columns import TupleMaker
 from fsshelter_py.spark.partitions import partitions_of
@@ -198,10 +199,67 @@ def kills(times: int = 20, master: str = "local[2]", count: int = 400_000) -> bo
         again = sum(handled.values()) - count
         print(
             f"{times} kills on {master}: {len(handled):,} of {count:,} rows handled, {too_early} of them after they "
-            f"were kept as settled; {again:,} handled again ({again / max(times, 1):,.0f} a kill: those of the last second)",
+            f"were kept as settled; {again:,} handled again (the last second before each kill)",
             flush=True,
         )
         return Path(seen).read_text().endswith(".\n") and len(handled) == count and not too_early
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A row of the stream."""
+
+    id: int
+
+
+@topology("stream")
+def streaming(directory: str) -> Subscriptions:
+    def read(spark: SparkSession) -> DataFrame:
+        return spark.readStream.schema("id long").option("maxFilesPerTrigger", 1).json(f"{directory}/in")
+
+    def handle(seen: TextIO, number: Number, emit: Emit[None]) -> None:
+        seen.write(f"{number.id}\n")
+        seen.flush()
+        time.sleep(0.001)
+
+    spout = spark_stream_spout(read, Number, checkpoint=f"{directory}/checkpoint", available_now=True)
+    bolt = Bolt.run(handle, make_args=lambda ctx: open(f"{directory}/seen", "a"))  # noqa: SIM115 - till the end
+    yield spout >> bolt | Shuffle.on(Number)
+
+
+def run_stream(directory: str) -> bool:
+    """The program that ``stream`` kills."""
+    spark = session("512m")
+    with host(streaming(directory), spark, restart=False) as hosted:
+        ok = hosted.wait().ok
+    spark.stop()
+    return ok
+
+
+def stream(times: int = 5, files: int = 30, rows_each: int = 500) -> bool:
+    """Kills in the middle of micro-batches; what is handled again is no more than the batch that each one broke off."""
+    rng = random.Random(2013)
+    with tempfile.TemporaryDirectory() as directory:
+        seen, input = str(Path(directory, "seen")), Path(directory, "in")
+        input.mkdir()
+        for number in range(files):
+            ids = range(number * rows_each, (number + 1) * rows_each)
+            (input / f"{number:03}.json").write_text("".join(f'{{"id": {id}}}\n' for id in ids))
+        command = [sys.executable, __file__, "run-stream", directory]
+        for _ in range(times):
+            before = size(seen)
+            running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while running.poll() is None and size(seen) == before:
+                time.sleep(0.02)
+            time.sleep(rng.uniform(0.1, 2.0))
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+        finished = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        handled = Counter(handled_since(seen, 0))
+        again = sum(handled.values()) - len(handled)
+        count = files * rows_each
+        print(f"{times} kills of a stream: {len(handled):,} of {count:,} rows handled, {again:,} again", flush=True)
+        return finished.returncode == 0 and len(handled) == count and again <= times * rows_each
 
 
 def size(path: str) -> int:
@@ -249,6 +307,10 @@ def main(what: str | None = None, *arguments: str) -> int:
         ok &= memory()
     if what in (None, "kills"):
         ok &= kills(*(convert(argument) for convert, argument in zip(converters, arguments, strict=False)))
+    if what in (None, "stream"):
+        ok &= stream(*map(int, arguments))
+    if what == "run-stream":
+        ok &= run_stream(*arguments)
     return 0 if ok else 1
 
 

@@ -5,10 +5,10 @@ Thread contract: called by the task's executor, but for ``left``, to which the r
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Final
 
+from fsshelter_py.clock import Clock, MonotonicClock
 from fsshelter_py.errors import SourceError
 from fsshelter_py.spark.checkpoint import Checkpoint
 from fsshelter_py.spark.pairs import Pair, Slice
@@ -27,13 +27,16 @@ class Progress:
     Invariant: a partition is in ``_open`` from its begin until it is saved as done; ``_changed`` is a part of it.
     """
 
-    def __init__(self, checkpoint: Checkpoint, left: dict[int, Position], source: str) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, left: dict[int, Position], source: str, clock: Clock | None = None
+    ) -> None:
         """left: where an earlier run left partitions; the reading adds each before it is begun."""
         self._checkpoint = checkpoint
         self._open = left
         self._source = source
         self._changed: set[int] = set()
-        self._saved = time.monotonic()
+        self._clock = clock if clock is not None else MonotonicClock()
+        self._saved = self._clock.now()
 
     def begin(self, partition: int, rows: int) -> None:
         """A partition was read. Raises ``SourceError`` if it had another number of rows before."""
@@ -68,9 +71,9 @@ class Progress:
             if self._open[partition].is_done:
                 del self._open[partition]
         self._changed.clear()
-        self._saved = time.monotonic()
+        self._saved = self._clock.now()
 
     def _touch(self, partition: int) -> None:
         self._changed.add(partition)
-        if time.monotonic() - self._saved >= _SAVE_EVERY_SECS:
+        if self._clock.now() - self._saved >= _SAVE_EVERY_SECS:
             self.save()
