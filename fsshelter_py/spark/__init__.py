@@ -9,13 +9,11 @@ row_source, spout: the batch spout. micro_batch, streaming: the streaming one. s
 """
 
 try:
-    import pandas  # noqa: F401 - pyspark's Arrow functions need it
+    import pyspark  # noqa: F401, I001 - looked for first, being what the extra is about
     import pyarrow  # noqa: F401
-    import pyspark  # noqa: F401
+    import pandas  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        f"fsshelter_py.spark needs {error.name}, which is not installed: pip install 'fsshelter_py[spark]'"
-    ) from None
+    raise ImportError(f"fsshelter_py.spark needs {error.name}: pip install 'fsshelter_py[spark]'") from None
 
 from fsshelter_py.spark.hosting import host
 from fsshelter_py.spark.sink import spark_sink

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.session import _monkey_patch_RDD
 
 from fsshelter_py.conf import Conf
 from fsshelter_py.errors import SourceError
@@ -86,6 +87,7 @@ def own_view(session: SparkSession, settings: dict[str, str]) -> SparkSession:
     if is_connect(session):
         return session
     view = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    _monkey_patch_RDD(session)  # pyspark lets the session made last have every RDD's toDF
     for key, value in settings.items():
         view.conf.set(key, value)
     return view

@@ -10,6 +10,7 @@ import os
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from types import GenericAlias
 from typing import Any, cast
@@ -166,7 +167,9 @@ class _Run:
             self._frame = frame.select(*(frame[f"`{name}`"] for name in self._maker.columns))
             if checkpoint is not None:
                 if not trust_plan:
-                    refuse_unsound(self._frame, self._source)
+                    # In a thread of its own, since looking at a plan makes its session the thread's active one.
+                    with ThreadPoolExecutor(1) as looking:
+                        looking.submit(refuse_unsound, self._frame, self._source).result()
                 self._checkpoint = Checkpoint(checkpoint)
             self._partitions: Partitions = partitions_of(self._frame, self._group, tasks=context.task_count)
         except BaseException:
