@@ -13,10 +13,13 @@ is not contended.
 
 from __future__ import annotations
 
+import errno
 import threading
 from collections.abc import Callable, Sequence
 
 import zmq
+
+from fsshelter_py.errors import FsShelterError
 
 __all__ = ["Doorbell", "Switchboard"]
 
@@ -59,7 +62,11 @@ class Switchboard:
     """One runtime's context, and the socket that rings any of its doorbells."""
 
     def __init__(self, sockets: int) -> None:
-        """``sockets``: how many doorbells there will be."""
+        """``sockets``: how many doorbells there will be.
+
+        Raises ``FsShelterError``, as ``doorbell`` does, where the process may open no more files.
+        """
+        self._wanted = sockets
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=0)
         self._context.set(zmq.MAX_SOCKETS, sockets + 16)
         self._lock = threading.Lock()
@@ -68,7 +75,17 @@ class Switchboard:
         self._ringer = self._socket(zmq.ROUTER)
 
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
-        socket = self._context.socket(kind)
+        try:
+            socket = self._context.socket(kind)
+        except zmq.ZMQError as error:
+            if kind == zmq.ROUTER:  # nobody has the switchboard yet, to free the context
+                self._context.term()
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            raise FsShelterError(
+                f"{self._wanted} executors take a file descriptor each, and the process may open no more: raise "
+                "`ulimit -n`, or have fewer threads, by placement='shared' or .with_executors(n)"
+            ) from error
         socket.setsockopt(zmq.LINGER, 0)
         socket.setsockopt(zmq.SNDHWM, 0)
         socket.setsockopt(zmq.RCVHWM, 0)
@@ -76,9 +93,10 @@ class Switchboard:
 
     def doorbell(self, endpoints: Sequence[str]) -> Doorbell:
         """A new doorbell, bound to these endpoints; connect to them only after this."""
+        socket = self._socket(zmq.DEALER)
         with self._lock:
             self._bells += 1
-        return Doorbell(self._socket(zmq.DEALER), endpoints, self._bell_closed)
+        return Doorbell(socket, endpoints, self._bell_closed)
 
     def connect(self, endpoint: str) -> Callable[[], None]:
         """A function that rings the doorbell bound to this endpoint, from any thread, without ever blocking."""

@@ -24,6 +24,7 @@ from typing import Any
 
 from fsshelter_py.channel import Mailbox
 from fsshelter_py.clock import Clock
+from fsshelter_py.errors import FsShelterError
 from fsshelter_py.execute.bolt_task import BoltTask
 from fsshelter_py.execute.flow import Flow
 from fsshelter_py.execute.task import Task
@@ -57,6 +58,7 @@ class Executor:
         self._backlog: deque[tuple[Task, deque[Any]]] = deque()
         """Data taken and not run. Invariant between turns: each of its tasks is held for it, once."""
         self._halted = False
+        self._died_of: BaseException | None = None
         self._finished = False
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -71,7 +73,7 @@ class Executor:
 
     def start(self, title: str) -> None:
         """Start the thread, under this name."""
-        thread = threading.Thread(target=self._main, name=title, daemon=True)
+        thread = threading.Thread(target=self._live, name=title, daemon=True)
         thread.start()
         self._thread = thread  # only now: one that has not begun yet would look dead to the system task
 
@@ -96,7 +98,20 @@ class Executor:
     def thread(self) -> threading.Thread | None:
         return self._thread
 
+    @property
+    def death(self) -> Exception:
+        """What to report of a thread that has died."""
+        error = FsShelterError(f"the thread of executor {self.name} died")
+        error.__cause__ = self._died_of
+        return error
+
     # --- the executor's own thread ----------------------------------------------------------------------------------
+
+    def _live(self) -> None:
+        try:
+            self._main()
+        except BaseException as error:  # told by whoever notices: the system task, or the supervisor
+            self._died_of = error
 
     def _main(self) -> None:
         try:

@@ -382,9 +382,10 @@ class RuntimeTopology:
         return describe(self.topology)
 
     @property
-    def is_watched(self) -> bool:
-        """Whether the system task's thread, which watches all the others, is alive."""
-        return not self._executor_of[self.system_task.id].has_died
+    def watchman_death(self) -> Exception | None:
+        """What to report where the system task's thread, which watches all the others, has died itself."""
+        executor = self._executor_of[self.system_task.id]
+        return executor.death if executor.has_died else None
 
     def _bolt_order(self) -> list[ComponentId]:
         edges = [(s.source, s.target) for s in self.topology.streams]

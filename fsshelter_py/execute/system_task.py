@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsshelter_py.clock import Clock
-from fsshelter_py.errors import FsShelterError
 from fsshelter_py.execute.bolt_task import BoltTask
 from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.tick_schedule import TickSchedule
@@ -91,7 +90,7 @@ class SystemTask(Task):
                 _put(bolt, TupleTick(schedule.number))
         for executor in [e for e in self._executors if e.has_died]:
             self._executors.remove(executor)
-            self._report(FsShelterError(f"the thread of executor {executor.name} died"))
+            self._report(executor.death)
         self._look()
         return False
 

@@ -267,9 +267,9 @@ class Hosted:
                     self._state = "running"
                     self._condition.notify_all()
                     self._log.info("running", executors=len(runtime.executors), tasks=len(runtime.tasks))
-                if not runtime.is_watched:
-                    self._errors.append(FsShelterError("the system thread died"))
-                    self._last_error = self._errors[-1]
+                if (death := runtime.watchman_death) is not None:
+                    self._errors.append(death)
+                    self._last_error = death
                 self._condition.wait(_WATCH_SECS if runtime.running.is_set() else 0.01)
 
     def _end(self, runtime: RuntimeTopology, *, crashed: bool) -> None:

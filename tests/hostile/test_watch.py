@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
-from fsshelter_py import Bolt, Emit, Hosted, Spout, TaskContext, TopologyFailedError, run, run_no_restart
+from fsshelter_py import (
+    Bolt,
+    Emit,
+    FsShelterError,
+    Hosted,
+    Spout,
+    TaskContext,
+    TopologyFailedError,
+    run,
+    run_no_restart,
+)
 from tests.hostile.tools import NumberQueue, until
 from tests.shapes import Number, linked
-
-# A thread that dies says so on stderr, which pytest takes for a mistake of the test.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
 
 def kill(name: str, *, once: bool = False) -> None:
@@ -59,11 +66,16 @@ def test_thread_that_dies_is_noticed_and_the_topology_restarted(name: str) -> No
     )
     with run(topology) as hosted:
         running(hosted)
+        runtime = hosted._runtime
         kill(f"fsshelter:linked:{name}")
         before = time.monotonic()
         until(lambda: hosted.stats().restarts >= 1)
         print(f"{name}: restarted {time.monotonic() - before:.2f} s after its death")
         running(hosted)
+        assert f"executor {name} died" in str(hosted.last_error)
+        assert isinstance(hosted.last_error, FsShelterError)
+        assert isinstance(hosted.last_error.__cause__, SystemExit)
+        assert hosted._runtime is not runtime
     assert hosted.state == "stopped"
 
 
