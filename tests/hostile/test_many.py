@@ -81,7 +81,7 @@ def test_too_many_threads_for_the_file_descriptors_is_a_clear_error() -> None:
     try:
         wide = CollectBolt[Number]().bolt.with_parallelism(200)
         hosted = run(linked((ListSpout(numbers(1)).spout, wide), max_restarts=2, restart_max_backoff_secs=0.01))
-        with pytest.raises(TopologyFailedError, match="203 executors take a file descriptor each"):
+        with pytest.raises(TopologyFailedError, match="202 executors take a file descriptor each"):
             hosted.wait(30)
         assert files() <= before
         assert run_to_end(linked((ListSpout(numbers(5)).spout, CollectBolt[Number]().bolt))).ok
