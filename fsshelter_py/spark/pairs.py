@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from fsshelter_py.errors import SourceError
-from fsshelter_py.spark.columns import NullValueError, TupleMaker
+from fsshelter_py.spark.columns import TupleMaker
+from fsshelter_py.spark.fitting import NullValueError
 from fsshelter_py.spark.replay import Key
 
 __all__ = ["Pair", "PairMaker", "Slice"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from fsshelter_py.errors import EmitError
 from fsshelter_py.model.schema import annotations_of, is_tuple_class, members_of
-from fsshelter_py.spark.columns import parameters_of
+from fsshelter_py.spark.fitting import parameters_of
 
 __all__ = ["TableMaker"]
 

@@ -17,7 +17,8 @@ from fsshelter_py.errors import SourceError
 from fsshelter_py.model.component import Spout
 from fsshelter_py.model.context import TaskContext
 from fsshelter_py.spark import sessions
-from fsshelter_py.spark.columns import TupleMaker, parameters_of
+from fsshelter_py.spark.columns import TupleMaker
+from fsshelter_py.spark.fitting import parameters_of
 from fsshelter_py.spark.micro_batch import BatchFailedError, MicroBatches
 from fsshelter_py.spark.pairs import PairMaker
 from fsshelter_py.spark.replay import Replay

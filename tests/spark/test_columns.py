@@ -14,7 +14,8 @@ from pyspark.sql import types as sql
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from fsshelter_py.errors import SourceError
-from fsshelter_py.spark.columns import NullValueError, TupleMaker
+from fsshelter_py.spark.columns import TupleMaker
+from fsshelter_py.spark.fitting import NullValueError
 
 pytestmark = pytest.mark.usefixtures("spark")  # which reads schemas written as text
 
