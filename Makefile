@@ -21,7 +21,7 @@ help:
 	@echo 'make check    lint, formatting, types and the direction of the imports'
 	@echo 'make format   put the formatting right'
 	@echo 'make bench    measure throughput beside bytewax, streamz and others, into docs/performance.md'
-	@echo 'make soak     run for long and watch memory, threads and files'
+	@echo 'make soak     run random topologies under failures for SOAK_SECS (an hour), counting every tuple'
 	@echo 'make spark-soak  the same for the Spark spout: its speed, its memory, and twenty kills'
 	@echo 'make docs     build the documentation into site/'
 	@echo 'make clean    remove what was built, .venv included'
@@ -46,7 +46,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks --write
 
 soak: $(VENV)/.core
-	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m tests.soak
 
 spark-soak: $(VENV)/.spark-dev
 	$(BIN)/python benchmarks/spark_soak.py
