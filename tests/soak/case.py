@@ -10,7 +10,8 @@ from random import Random
 from typing import Any
 
 from fsshelter_py import Hosted, Summary, Topology, TopologyFailedError, run_with
-from tests.random_topology import Plan, Settlers, build, differences, draw_plan
+from tests.random_plan import Plan, draw_plan
+from tests.random_topology import Settlers, build, differences
 from tests.soak.chaos import Chaos, with_one_anchoring_a_bolt
 from tests.soak.faults import Faults, Killed, is_injected
 from tests.soak.kept_queue import Rules

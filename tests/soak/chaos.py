@@ -23,7 +23,7 @@ from fsshelter_py import (
     topology,
 )
 from fsshelter_py.model.grouping import GroupingKind
-from tests.random_topology import BoltPlan, Plan, SpoutPlan, StreamPlan
+from tests.random_plan import BoltPlan, Plan, SpoutPlan, StreamPlan
 from tests.soak.faults import Faults
 from tests.soak.kept_queue import Feed, KeptQueue, Rules
 from tests.soak.tally import Tally

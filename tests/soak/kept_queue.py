@@ -21,8 +21,9 @@ _tokens = itertools.count(1)
 class Rules:
     """What is checked of each settling.
 
-    timeout_secs: no tuple may expire sooner. may_expire: whether any takes that long. failures_known: whether only trees in which a delivery failed may be
-    nacked as failed (a batch fails trees that did not). acks_at_once: there is no acker, an ack says nothing.
+    timeout_secs: no tuple may expire sooner. may_expire: whether any takes that long.
+    failures_known: whether only trees in which a delivery failed may be nacked as failed; a batch fails others too.
+    acks_at_once: there is no acker, an ack says nothing.
     """
 
     timeout_secs: float
