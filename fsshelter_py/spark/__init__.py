@@ -4,9 +4,9 @@ Needs the extra ``spark``, and Java 17 or newer for sessions other than Spark Co
 ``testing``; nothing else of this package imports it, so that ``import fsshelter_py`` never imports pyspark.
 
 columns, fitting, schema: between rows and tuples, both ways. sessions: whose session it is. plan: whether a DataFrame
-gives the same rows again. partitions, read_ahead, pairs: rows into the driver. replay: those nacked. position, progress,
-checkpoint: how far a run has come. row_source, spout: the batch spout. micro_batch, streaming: the streaming one. sink:
-out again. hosting: in a driver.
+gives the same rows again. partitions, read_ahead, pairs: rows into the driver. replay: those nacked. position,
+progress, checkpoint: how far a run has come. row_source, spout: the batch spout. micro_batch, streaming: the streaming
+one. sink: out again. hosting: in a driver.
 """
 
 try:
