@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from fsshelter_py.build.assignment import ExecutorPlan, assign
 from fsshelter_py.build.describe import describe
@@ -25,6 +25,7 @@ from fsshelter_py.execute.loop_executor import LoopExecutor
 from fsshelter_py.execute.making import make_bolt, make_spout
 from fsshelter_py.execute.manual_task import ManualBolt
 from fsshelter_py.execute.spout_task import SpoutTask
+from fsshelter_py.execute.stopping import Stopping, Wait
 from fsshelter_py.execute.system_task import SystemTask
 from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.trees import Trees
@@ -33,21 +34,13 @@ from fsshelter_py.execute.wiring import wire
 from fsshelter_py.model.component import Bolt, SpoutKind
 from fsshelter_py.model.context import TaskContext
 from fsshelter_py.model.ids import ACKER, SYSTEM, ComponentId, TaskId
-from fsshelter_py.model.message import Deactivate, Pause, Start, Wake
+from fsshelter_py.model.message import Pause, Start, Wake
 from fsshelter_py.model.order import in_order
 from fsshelter_py.model.outcome import DeadLetter
 from fsshelter_py.model.printed import printed
 from fsshelter_py.model.topology import Topology
 
 __all__ = ["RuntimeTopology", "Wait"]
-
-Wait: TypeAlias = Callable[[Callable[[], bool], float], bool]
-"""``wait(is_done, until)``: wait until something is done, but not beyond a moment; whether it is."""
-
-_GRACE_SECS = 0.5
-"""How long tasks may take to answer once the time for draining is over."""
-_LEAST_SECS = 0.1
-"""How long a task may take to answer at least, when others have used that up."""
 
 
 class RuntimeTopology:
@@ -82,9 +75,7 @@ class RuntimeTopology:
         self._unresolved = unresolved or {}
         self._seed = seed
         self._has_threads = wait is None
-        self._wait = wait or self._wait_for_threads
         self._now = time.monotonic if wait is None else self.clock.now
-        self._stuck: set[Executor] = set()
         self._changed = threading.Event()
         self._flushing = False
         self._stopping = False
@@ -105,9 +96,10 @@ class RuntimeTopology:
             for plan in self.assignment.executors:
                 self.executors.append(self._make_executor(plan))
         except BaseException:
-            self.shutdown()
+            self._free()
             raise
         self._executor_of = {task.id: executor for executor in self.executors for task in executor.tasks}
+        self._stop = Stopping(self._executor_of, self.is_quiet, self._changed, wait, self._now)
         wire(topology, self.assignment, tasks)
         self._connect_ackers()
 
@@ -303,72 +295,17 @@ class RuntimeTopology:
         for spout in self.spout_tasks.values():
             self._put(spout, Pause())
         self._flush_all()
-        quiet = drain and self._wait_quiet(deadline)
-        for component in self._bolt_order():
-            self._deactivate(self._tasks_of(component), deadline)
-            quiet = drain and self._wait_quiet(deadline)
+        quiet = self._stop.drain((self._tasks_of(name) for name in self._bolt_order()), deadline, wait=drain)
         left = sum(spout.pending for spout in self.spout_tasks.values())
-        self._deactivate(list(self.spout_tasks.values()), deadline)
+        self._stop.deactivate(list(self.spout_tasks.values()), deadline)
         return quiet and not left
-
-    def _wait_quiet(self, deadline: float) -> bool:
-        self._wait(lambda: self.is_quiet() or any(e.failed or e.has_died for e in self.executors), deadline)
-        return self.is_quiet()
-
-    def _deactivate(self, tasks: Sequence[Task], deadline: float) -> None:
-        """Deactivate tasks and wait; those whose executor does not answer are given up.
-
-        All of them together get no more than a grace, so an executor known to be stuck is not waited for again.
-        """
-        waiting = {task.id for task in tasks}
-
-        def deactivated(task_id: TaskId) -> None:
-            waiting.discard(task_id)
-            self._changed.set()
-
-        for task in tasks:
-            self._put(task, Deactivate(partial(deactivated, task.id)))
-        until = max(deadline + _GRACE_SECS, self._now() + _LEAST_SECS)
-        self._wait(lambda: all(self._is_gone(self._executor_of[task_id]) for task_id in list(waiting)), until)
-        for task in tasks:
-            if task.id in waiting:
-                executor = self._executor_of[task.id]
-                task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
-                self._stuck.add(executor)
-                self._abandon(task, until)
-
-    def _is_gone(self, executor: Executor) -> bool:
-        """Whether nothing is to be hoped of it."""
-        return executor in self._stuck or executor.has_died or (self._has_threads and executor.thread is None)
-
-    def _abandon(self, task: Task, until: float) -> None:
-        """Give a task up, in a thread of its own: its handlers may be what its executor is stuck in."""
-        if not self._has_threads:
-            task.abandon()
-            return
-        thread = threading.Thread(target=task.abandon, name=f"fsshelter:abandon-{task.id}", daemon=True)
-        thread.start()
-        thread.join(max(_LEAST_SECS, until - self._now()))
-        if thread.is_alive():
-            task.log.error("stuck_in_handler", hint="its nack handler or deactivate does not return; it is left behind")
-
-    def _wait_for_threads(self, is_done: Callable[[], bool], until: float) -> bool:
-        while not is_done():
-            left = until - time.monotonic()
-            if left <= 0:
-                return False
-            self._changed.wait(min(left, 0.05))
-            self._changed.clear()
-        return True
 
     def shutdown(self) -> None:
         """End the threads and free the sockets. A thread stuck in user code is left behind, and logged."""
-        for executor in self.executors:
-            executor.halt()
-        until = time.monotonic() + _GRACE_SECS
-        stuck = [e for e in self.executors if not e.join(0 if e in self._stuck else max(0, until - time.monotonic()))]
-        if stuck:
-            self.system_task.log.error("stuck_in_user_code", executors=[e.name for e in stuck])
+        self._stop.end_threads(self.system_task.log)
+        self._free()
+
+    def _free(self) -> None:
         for executor in self.executors:
             if executor.thread is None:
                 executor.close()
