@@ -162,7 +162,7 @@ class SpoutTask(Task):
     def _answered(self, flow: Flow, answer: Any, error: BaseException | None) -> None:
         self._asking = None
         if self._then is not None:
-            if error is None and self._source.tracked and isinstance(answer, tuple):
+            if error is None and self._source.tracked and isinstance(answer, tuple) and len(answer) == 2:
                 self.unsettled[_NO_TREE] = (*answer, 0.0)
             then, self._then = self._then, None
             then()
