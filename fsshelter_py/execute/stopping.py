@@ -40,7 +40,7 @@ class Stopping:
         wait: Wait | None,
         now: Callable[[], float],
     ) -> None:
-        """changed: set when something may have come to rest. wait: given, there are no threads; ``now`` is its clock."""
+        """changed: set when something may have come to rest. wait: given, there are no threads, ``now`` is its."""
         self._executor_of = executor_of
         self._executors = list(dict.fromkeys(executor_of.values()))
         self._is_quiet = is_quiet
