@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import defaultdict
 
@@ -12,6 +13,9 @@ from fsshelter_py.host.advice import ExecutorSample
 from fsshelter_py.model.ids import ACKER, ComponentId
 
 __all__ = ["Usage"]
+
+_THREAD_CLOCK = 6
+"""The kernel's CPUCLOCK_SCHED, of one thread rather than its process."""
 
 
 class Usage:
@@ -38,11 +42,17 @@ class Usage:
 
 
 def _cpu(executor: Executor) -> float:
-    """Seconds of processor time of the executor's thread so far; 0 where the platform does not tell."""
+    """Seconds of processor time of the executor's thread so far; 0 where it is over, or the platform does not tell.
+
+    Linux numbers a thread's clock by its id. The pthread function for it takes only threads that are known to be alive.
+    """
     thread = executor.thread
-    if thread is None or thread.ident is None or not thread.is_alive() or not hasattr(time, "pthread_getcpuclockid"):
+    if not sys.platform.startswith("linux") or thread is None or thread.native_id is None:
         return 0.0
-    return time.clock_gettime(time.pthread_getcpuclockid(thread.ident))
+    try:
+        return time.clock_gettime((~thread.native_id << 3) | _THREAD_CLOCK)
+    except OSError:
+        return 0.0
 
 
 def _waits(executor: Executor) -> dict[ComponentId, float]:
