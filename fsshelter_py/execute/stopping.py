@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 from fsshelter_py.execute.executor import Executor
@@ -77,13 +78,15 @@ class Stopping:
                 task.channel.put(Deactivate(partial(deactivated, task.id)))
         until = max(deadline + _GRACE_SECS, self._now() + _LEAST_SECS)
         self._wait(lambda: all(self._is_gone(self._executor_of[task_id]) for task_id in list(waiting)), until)
+        spouts: dict[Executor, list[SpoutTask]] = {}
         for task in tasks:
             if task.id in waiting:
                 executor = self._executor_of[task.id]
                 task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
                 self._stuck.add(executor)
                 if isinstance(task, SpoutTask):
-                    self._abandon(task, until)
+                    spouts.setdefault(executor, []).append(task)
+        self._abandon(list(spouts.values()))
 
     def end_threads(self, log: Any) -> None:
         """Have every executor's thread end. One that is stuck in user code is left behind, and logged."""
@@ -102,16 +105,32 @@ class Stopping:
         """Whether nothing is to be hoped of it."""
         return executor in self._stuck or executor.has_died or (self._has_threads and executor.thread is None)
 
-    def _abandon(self, spout: SpoutTask, until: float) -> None:
-        """Give a spout up, in a thread of its own: its handlers may be what its executor is stuck in."""
+    def _abandon(self, spouts: Sequence[Sequence[SpoutTask]]) -> None:
+        """Give spouts up, those of an executor in a thread of their own: their handlers may be what that is stuck in.
+
+        All of them at once, so that together they get a grace, and each of them all of it.
+        """
         if not self._has_threads:
-            spout.abandon()
+            for spout in chain.from_iterable(spouts):
+                spout.abandon()
             return
-        thread = threading.Thread(target=spout.abandon, name=f"fsshelter:abandon-{spout.id}", daemon=True)
-        thread.start()
-        thread.join(max(_LEAST_SECS, until - self._now()))
-        if thread.is_alive():
-            spout.log.error("stuck_in_handler", hint="its nack handler or deactivate does not return: left behind")
+
+        def abandon(spouts: Sequence[SpoutTask]) -> None:
+            for spout in spouts:
+                spout.abandon()
+
+        threads = [
+            threading.Thread(target=abandon, args=(together,), name=f"fsshelter:abandon-{together[0].id}", daemon=True)
+            for together in spouts
+        ]
+        for thread in threads:
+            thread.start()
+        until = self._now() + _GRACE_SECS
+        for thread, together in zip(threads, spouts, strict=True):
+            thread.join(max(0.0, until - self._now()))
+            if thread.is_alive():
+                hint = "a nack handler or deactivate does not return: left behind"
+                together[0].log.error("stuck_in_handler", hint=hint)
 
     def _wait_for_threads(self, is_done: Callable[[], bool], until: float) -> bool:
         while not is_done():

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from fsshelter_py import Bolt, Emit, Spout, TopologyFailedError, run_no_restart
+from fsshelter_py import Bolt, Emit, Spout, TaskContext, TopologyFailedError, run_no_restart, run_with
 from fsshelter_py.testing import ListSpout
+from tests.hostile.tools import NEVER, Log
 from tests.shapes import Number, linked, numbers
 
 
@@ -76,6 +77,34 @@ def test_a_spout_given_up_while_stuck_gives_back_what_it_takes_after_all(stuck_i
         threads[0].join(30)
     assert len(left) == 2
     assert sorted(told) == [("deactivated", 0), ("stopped", 2)]
+
+
+def test_spouts_given_up_together_are_told_at_the_same_time() -> None:
+    """One whose handlers take long takes nothing from the time that another has."""
+    stuck, together, go_on = threading.Barrier(3), threading.Barrier(2), threading.Event()
+    taken: list[int] = []
+    told: list[int] = []
+    log = Log()
+
+    def take(ctx: TaskContext) -> tuple[int, Number] | None:
+        if ctx.task_index not in taken:
+            taken.append(ctx.task_index)
+            return ctx.task_index, Number(ctx.task_index)
+        stuck.wait(30)
+        go_on.wait(30)
+        return None
+
+    def nack(key: int) -> None:
+        together.wait(30)
+        told.append(key)
+
+    spout = Spout.run_reliable(take, make_acker=lambda ctx: (told.append, nack)).with_parallelism(2).with_executors(2)
+    hosted = run_with(log.start_log, linked((spout, NEVER.with_executors(1))))
+    stuck.wait(30)
+    hosted.stop(timeout=0)
+    go_on.set()
+    assert sorted(told) == [0, 1]
+    assert not log.named("stuck_in_handler")
 
 
 def test_an_async_next_that_answers_while_it_is_cancelled_by_a_crash_loses_nothing() -> None:
