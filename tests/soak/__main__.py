@@ -65,23 +65,25 @@ class _Reporter:
             print(f"{now - self._began:6.0f} s  seed {seed}  {_line(self._tally)}", flush=True)
 
 
-def _round(seed: int, tally: Tally, reporter: _Reporter) -> list[str]:
+def _round(seed: int, tally: Tally, reporter: _Reporter) -> dict[str, str]:
     """A few topologies side by side; what they were."""
-    count = Random(seed).choice((2, 6, 12))
-    cases = [""] * count
+    cases: dict[str, str] = {}
     hung = threading.Event()
 
     def run(index: int) -> None:
+        title = f"case {index}"
+        part = tally.of(title)
         try:
-            cases[index] = run_case(seed * 100 + index, tally)
+            cases[title] = run_case(seed * 100 + index, part)
         except HungError as error:
             faulthandler.dump_traceback(all_threads=True)
-            tally.problem(f"hung: {error}")
+            part.problem(f"hung: {error}")
             hung.set()
         except BaseException:
-            tally.problem(traceback.format_exc())
+            part.problem(traceback.format_exc())
 
-    threads = [threading.Thread(target=run, args=(index,), name=f"soak:{index}", daemon=True) for index in range(count)]
+    indexes = range(Random(seed).choice((2, 6, 12)))
+    threads = [threading.Thread(target=run, args=(index,), name=f"soak:{index}", daemon=True) for index in indexes]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads) and not hung.wait(0.05):
@@ -108,12 +110,13 @@ def _complain_of_everything(tally: Tally) -> None:
     warnings.showwarning = of_warning
 
 
-def _report_failure(seed: int, cases: list[str], tally: Tally) -> None:
+def _report_failure(seed: int, cases: dict[str, str], tally: Tally) -> None:
     print(f"\nFAILED in the round of SOAK_SEED={seed}\n", flush=True)
     for problem in tally.problems[:20]:
         print(f"- {problem}", flush=True)
-    for case in cases:
-        print(f"\n{case}", flush=True)
+    for title, case in cases.items():
+        if any(problem.startswith(f"{title}:") for problem in tally.problems):
+            print(f"\n{title}: {case}", flush=True)
     print(f"\n{_summary(tally)}", flush=True)
 
 
@@ -134,6 +137,7 @@ def _summary(tally: Tally) -> str:
         f"{tally['failed for good']:,}\n"
         f"source tuples: {tally['tuples']:,}, deliveries: {tally['deliveries']:,}, ticks: {tally['ticks']:,}\n"
         f"acked: {tally['acked']:,}, nacked: {tally['nacked']:,} ({settled}), given up: {tally['given up']:,}\n"
+        f"stuck when given up: {tally['stuck_in_user_code']:,}, spouts told late: {tally['stuck_in_handler']:,}\n"
         f"restarts: {tally['restarts']:,}, quiet moments checked: {tally['quiet moments']:,}\n"
         f"failures injected: {sum(tally.injected().values()):,}{kinds}\n"
         f"lost: {tally['lost']}, doubled: {tally['doubled']}"

@@ -126,8 +126,9 @@ def _chaos(plan: Plan, random: Random, tally: Tally, settle: Any) -> Chaos:
 def _run(topology: Topology, chaos: Chaos, random: Random, tally: Tally) -> bool:
     """Run it once; whether it came to its end by itself."""
     chaos.contexts.clear()
-    before = tally["injected stop"], tally["injected stop by a task"]
+    stops = chaos.faults.left("stop") + chaos.faults.left("stop by a task")
     counted = {name: (queue.emitted, queue.acked, queue.nacked) for name, queue in chaos.queues.items()}
+    late = tally["stuck_in_handler"]
     hosted = run_with(Log(tally).start_log, topology)
     failed = False
     with _disturbed(hosted, chaos, Random(random.random()), tally):
@@ -143,20 +144,25 @@ def _run(topology: Topology, chaos: Chaos, random: Random, tally: Tally) -> bool
             summary = stats
     tally.count("runs")
     tally.count("restarts", summary.restarts)
+    told_late = tally["stuck_in_handler"] > late
+    if told_late:  # the machine is too busy: the spouts given up are still being told
+        for thread in threading.enumerate():
+            if thread.name.startswith("fsshelter:abandon"):
+                thread.join(_HANG_SECS)
     for name, queue in chaos.queues.items():
         queue.end_run()
         now = summary.components[name]
         had = counted[name]
         told = (queue.emitted - had[0], queue.acked - had[1], queue.nacked - had[2])
-        if (now.emitted, now.acked, now.failed) != told:
+        if (now.emitted, now.acked, now.failed) != told and not told_late:
             tally.problem(f"{name}: told (emitted, acked, nacked) {told}, counted {now}")
     for name in chaos.replayed:
         spout = summary.components[name]
         tally.count("acked", spout.acked)
         tally.count("nacked", spout.failed)
-        if spout.emitted != spout.acked + spout.failed:
+        if spout.emitted != spout.acked + spout.failed and not told_late:
             tally.problem(f"{name}: emitted is not acked + nacked: {spout}")
-    stopped = before != (tally["injected stop"], tally["injected stop by a task"])
+    stopped = stops > chaos.faults.left("stop") + chaos.faults.left("stop by a task")
     return not (failed or stopped)
 
 

@@ -49,6 +49,11 @@ class Faults:
         self._tally.count(f"injected {kind}")
         return True
 
+    def left(self, kind: str) -> int:
+        """How often this may still happen."""
+        with self._lock:
+            return self._left[kind]
+
     def crash(self, kind: str) -> None:
         """Raise, if it is to happen now."""
         if self.hit(kind):

@@ -14,7 +14,8 @@ from tests.soak.tally import Tally
 
 __all__ = ["Log"]
 
-_EXPECTED = frozenset({"not_deactivated", "stuck_in_user_code", "dead_letter", "dead_letter_lost"})
+_GIVEN_UP = ("not_deactivated", "stuck_in_user_code", "stuck_in_handler")
+_EXPECTED = frozenset({*_GIVEN_UP, "dead_letter", "dead_letter_lost"})
 _SAID = ("died", " fails ", "told to")
 """In errors that are told of in other words: a killed thread, and what the reference interpreter knows will fail."""
 
@@ -32,7 +33,7 @@ class Log:
         error = event.get("exc_info")
         if error is True:
             error = sys.exc_info()[1]
-        if event["event"] in ("not_deactivated", "stuck_in_user_code"):
+        if event["event"] in _GIVEN_UP:
             self._tally.count(event["event"])
         if error is not None and not _is_expected(error):
             self._tally.problem(f"logged {event}:\n{''.join(traceback.format_exception(error))}")

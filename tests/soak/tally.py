@@ -11,10 +11,16 @@ __all__ = ["Tally"]
 class Tally:
     """Any thread may count and complain; the program reads."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: Counter[str] = Counter()
-        self._problems: list[str] = []
+    def __init__(self, whole: Tally | None = None, title: str = "") -> None:
+        """whole: what this is a part of. title: what its problems begin with."""
+        self._lock: threading.Lock = whole._lock if whole is not None else threading.Lock()
+        self._counts: Counter[str] = whole._counts if whole is not None else Counter()
+        self._problems: list[str] = whole._problems if whole is not None else []
+        self._title = title
+
+    def of(self, title: str) -> Tally:
+        """The same tally for a part of the whole."""
+        return Tally(self, f"{title}: ")
 
     def count(self, what: str, times: int = 1) -> None:
         with self._lock:
@@ -23,7 +29,7 @@ class Tally:
     def problem(self, text: str) -> None:
         """Something that must not be."""
         with self._lock:
-            self._problems.append(text)
+            self._problems.append(self._title + text)
 
     @property
     def problems(self) -> list[str]:
