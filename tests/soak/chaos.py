@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fsshelter_py import (
     END,
-    Bolt,
-    Collector,
-    Delivery,
-    DeliveryError,
     NackReason,
     Spout,
     Subscription,
     TaskContext,
-    Tick,
     Topology,
     topology,
 )
 from fsshelter_py.model.grouping import GroupingKind
 from tests.random_plan import BoltPlan, Plan, SpoutPlan, StreamPlan
+from tests.soak.bad_bolts import make_bolt
 from tests.soak.faults import Faults
 from tests.soak.kept_queue import Feed, KeptQueue, Rules
 from tests.soak.tally import Tally
-from tests.soak.tree_book import SPAN, TreeBook, token_of
+from tests.soak.tree_book import SPAN, TreeBook
 
 __all__ = ["Chaos", "with_one_anchoring_a_bolt"]
 
@@ -59,7 +55,7 @@ class Chaos:
         """The topology; once."""
         plan = self.plan
         components: dict[str, Any] = {spout.name: _placed(self._spout(spout), spout) for spout in plan.spouts}
-        components |= {bolt.name: _placed(self._bolt(bolt), bolt) for bolt in plan.bolts}
+        components |= {bolt.name: _placed(make_bolt(self, bolt), bolt) for bolt in plan.bolts}
         subscriptions = [components[s.source] >> components[s.target] | s.grouping for s in plan.streams]
 
         @topology("soak")
@@ -79,7 +75,7 @@ class Chaos:
     def _parallelism(self, bolt: str) -> int:
         return next(plan.parallelism for plan in self.plan.bolts if plan.name == bolt)
 
-    def _pause(self, kind: str) -> float:
+    def pause(self, kind: str) -> float:
         """Seconds to be stuck for now, mostly 0."""
         return self.faults.between(*self.stall) if self.faults.hit(kind) else 0.0
 
@@ -123,12 +119,12 @@ class Chaos:
 
         def following(feed: Feed) -> Any:
             faults.crash("crash in next")
-            time.sleep(self._pause("stall in next"))
+            time.sleep(self.pause("stall in next"))
             return take(feed)
 
         async def following_async(feed: Feed) -> Any:
             faults.crash("crash in next")
-            await asyncio.sleep(self._pause("stall in next"))
+            await asyncio.sleep(self.pause("stall in next"))
             return take(feed)
 
         def make_acker(feed: Feed) -> tuple[Callable[[int], Any], Callable[[int, NackReason], Any]]:
@@ -194,129 +190,6 @@ class Chaos:
 
         next_: Any = following_async if plan.is_async else following
         return Spout.run_unreliable(next_, make_args=make_args)
-
-    # --- bolts ------------------------------------------------------------------------------------------------------
-
-    def _bolt(self, plan: BoltPlan) -> Bolt:
-        faults, book, slow = self.faults, self.book, self.slow[plan.name]
-        anchored = next(s.grouping.anchored for s in self.plan.streams if s.target == plan.name)
-
-        def make_args(ctx: TaskContext) -> TaskContext:
-            faults.crash("crash in make_args of a bolt")
-            return ctx
-
-        def emits(tuple_: Any, emit: Callable[[Any], None]) -> None:
-            token, low = divmod(tuple_.n, SPAN)
-            for index, cls in enumerate(plan.emits):
-                out = cls((token if anchored else 0) * SPAN + (low * 31 + 17 * index + int(plan.name[1:])) % SPAN)
-                book.due(token_of(out.n), self.deliveries(plan.name, out))
-                emit(out)
-                if index + 1 == plan.fails_after:
-                    faults.crash("failed delivery")
-
-        def handle(tuples: Sequence[Any], emit: Any) -> None:
-            tokens = [token_of(tuple_.n) for tuple_ in tuples if not isinstance(tuple_, Tick)]
-            if plan.style == "terminator":
-                for token in tokens:
-                    book.fail(token)
-            try:
-                if faults.hit("reset of a timeout"):
-                    emit.reset_timeout()
-                for tuple_ in tuples:
-                    self.tally.count("deliveries")
-                    if isinstance(tuple_, Tick):
-                        self.tally.count("ticks")
-                    else:
-                        emits(tuple_, emit)
-                faults.crash("failed delivery")
-            except BaseException:
-                for token in tokens:
-                    book.fail(token)
-                raise
-            for token in tokens:
-                book.done(token)
-
-        def one(ctx: TaskContext, tuple_: Any, emit: Any) -> None:
-            time.sleep(slow + self._pause("stall in a bolt"))
-            handle([tuple_], emit)
-
-        async def one_async(ctx: TaskContext, tuple_: Any, emit: Any) -> None:
-            await asyncio.sleep(slow + self._pause("stall in a bolt"))
-            handle([tuple_], emit)
-
-        def batch(ctx: TaskContext, tuples: list[Any], emit: Any) -> None:
-            time.sleep(slow + self._pause("stall in a bolt"))
-            handle(tuples, emit)
-
-        async def batch_async(ctx: TaskContext, tuples: list[Any], emit: Any) -> None:
-            await asyncio.sleep(slow + self._pause("stall in a bolt"))
-            handle(tuples, emit)
-
-        def settle(delivery: Delivery[Any], collector: Collector[Any]) -> None:
-            tuple_, token = delivery.tuple, token_of(delivery.tuple.n)
-            try:
-                time.sleep(slow)
-                if faults.hit("reset of a timeout"):
-                    collector.reset_timeout(delivery)
-                if faults.hit("failed delivery"):
-                    book.fail(token)
-                    collector.fail(delivery, "injected: failed by hand")
-                else:
-                    try:
-                        emits(tuple_, lambda out: collector.emit(out, anchors=[delivery]))
-                    except DeliveryError:
-                        raise
-                    except BaseException as error:
-                        book.fail(token)
-                        collector.fail(delivery, error)
-                    else:
-                        book.done(token)
-                        collector.ack(delivery)
-            except DeliveryError:  # it has stopped meanwhile
-                self.tally.count("settled too late")
-                return
-            if faults.hit("settled twice"):
-                try:
-                    collector.ack(delivery)
-                except DeliveryError:
-                    return
-                self.tally.problem(f"{plan.name}: a second ack of a delivery was let pass")
-
-        def manual(ctx: TaskContext, delivery: Delivery[Any], collector: Collector[Any]) -> None:
-            self.tally.count("deliveries")
-            if isinstance(delivery.tuple, Tick):
-                self.tally.count("ticks")
-                return
-            pause = self._pause("stall in a bolt")
-            if pause:
-                time.sleep(pause)
-            try:
-                faults.crash("failed delivery")
-            except BaseException:
-                self.book.fail(token_of(delivery.tuple.n))
-                raise
-            if not faults.hit("never settled"):
-                self.later(lambda: settle(delivery, collector))
-
-        match plan.style:
-            case "sync":
-                bolt = Bolt.run(one, make_args=make_args)
-            case "terminator":
-                bolt = Bolt.run_terminator(one, make_args=make_args)
-            case "async":
-                bolt = Bolt.run(one_async, make_args=make_args).with_concurrency(plan.concurrency)
-            case "batched":
-                bolt = Bolt.run_batched(batch, max_size=plan.batch, max_wait=0.005, make_args=make_args)
-            case "batched-async":
-                bolt = Bolt.run_batched(batch_async, max_size=plan.batch, max_wait=0.005, make_args=make_args)
-                bolt = bolt.with_concurrency(plan.concurrency)
-            case _:
-                bolt = Bolt.run_manual(manual, make_args=make_args)
-        if plan.name in self.ticking:
-            bolt = bolt.with_conf(tick_tuple_freq_secs=0.02)
-            cls = next(s.grouping.cls for s in self.plan.streams if s.target == plan.name)
-            bolt = bolt.with_activation(cls(1)).with_deactivation(cls(2))
-        return bolt
 
 
 def with_one_anchoring_a_bolt(plan: Plan) -> Plan:
