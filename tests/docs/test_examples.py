@@ -64,3 +64,15 @@ def test_options_table_is_complete() -> None:
     from tests.docs.options_table import options_table
 
     assert options_table() in (ROOT / "docs" / "topologies.md").read_text(encoding="utf-8")
+
+
+def test_tests_that_the_guarantees_name_exist() -> None:
+    """Each guarantee names test files, and they are there."""
+    rows = [
+        line for line in (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8").splitlines() if "test_" in line
+    ]
+    assert len(rows) == 20
+    for row in rows:
+        named = re.findall(r"`(\w+/test_\w+\.py)`", row)
+        assert named, row
+        assert all((ROOT / "tests" / name).is_file() for name in named), row
