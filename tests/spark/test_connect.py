@@ -77,7 +77,7 @@ def test_the_batch_spout_and_the_sink_work_and_the_rest_is_refused(tmp_path: Pat
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     ran = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path / "out")],
-        env=environment,
+        env=environment | {"SPARK_TESTING": "1"},  # the server takes a port that is free
         capture_output=True,
         text=True,
         timeout=220,
