@@ -19,13 +19,15 @@ _ONE_CORE = (0.8, 1.25)
 class ExecutorSample:
     """What one executor did in a window, in seconds.
 
-    busy: awake. cpu: of that, on a processor. is_shared: whether it serves several components.
+    busy: awake. cpu: of that, on a processor. queued: of that, waiting for a processor that others have.
+    is_shared: whether it serves several components.
     waits: by bolt, the share of its calls spent waiting.
     """
 
     name: str
     busy: float
     cpu: float
+    queued: float
     is_shared: bool
     waits: Mapping[ComponentId, float]
 
@@ -64,7 +66,7 @@ class Advisor:
             )
         elif cpu < _ONE_CORE[0]:
             for sample in busy:
-                if sample.is_shared and sample.waits and sample.cpu / sample.busy <= _IDLE_CPU:
+                if sample.is_shared and sample.waits and (sample.cpu + sample.queued) / sample.busy <= _IDLE_CPU:
                     component = max(sample.waits, key=lambda name: sample.waits[name])
                     if sample.waits[component] > 1 - _IDLE_CPU:
                         found["component_waits_on_shared_executor", component] = Advice(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import defaultdict
+from pathlib import Path
 
 from fsshelter_py.execute import RuntimeTopology
 from fsshelter_py.execute.bolt_task import RunBolt
@@ -14,9 +14,6 @@ from fsshelter_py.model.ids import ACKER, ComponentId
 
 __all__ = ["Usage"]
 
-_THREAD_CLOCK = 6
-"""The kernel's CPUCLOCK_SCHED, of one thread rather than its process."""
-
 
 class Usage:
     """The difference between one reading and the next. Used by the supervisor's thread."""
@@ -24,7 +21,7 @@ class Usage:
     def __init__(self, runtime: RuntimeTopology) -> None:
         self._executors = [e for e in runtime.executors if runtime.system_task not in e.tasks]
         self._at = time.monotonic()
-        self._last = {executor.name: (executor.slept, _cpu(executor)) for executor in self._executors}
+        self._last = {executor.name: (executor.slept, *_processor(executor)) for executor in self._executors}
 
     def sample(self) -> tuple[list[ExecutorSample], float]:
         """What each executor did since the last time, and how many seconds that is."""
@@ -32,27 +29,29 @@ class Usage:
         secs, self._at = now - self._at, now
         samples = []
         for executor in self._executors:
-            slept, cpu = executor.slept, _cpu(executor)
-            last_slept, last_cpu = self._last[executor.name]
-            self._last[executor.name] = (slept, cpu)
-            busy = max(0.0, secs - (slept - last_slept))
+            reading = (executor.slept, *_processor(executor))
+            slept, cpu, queued = (a - b for a, b in zip(reading, self._last[executor.name], strict=True))
+            self._last[executor.name] = reading
             is_shared = len({task.component for task in executor.tasks} - {ACKER}) > 1
-            samples.append(ExecutorSample(executor.name, busy, cpu - last_cpu, is_shared, _waits(executor)))
+            samples.append(
+                ExecutorSample(executor.name, max(0.0, secs - slept), cpu, queued, is_shared, _waits(executor))
+            )
         return samples, secs
 
 
-def _cpu(executor: Executor) -> float:
-    """Seconds of processor time of the executor's thread so far; 0 where it is over, or the platform does not tell.
+def _processor(executor: Executor) -> tuple[float, float]:
+    """Seconds that the executor's thread has had a processor so far, and has queued for one.
 
-    Linux numbers a thread's clock by its id. The pthread function for it takes only threads that are known to be alive.
+    Both are 0 where the thread is over, or the platform does not tell: Linux does, for a thread of any id, alive or not.
     """
     thread = executor.thread
-    if not sys.platform.startswith("linux") or thread is None or thread.native_id is None:
-        return 0.0
+    if thread is None or thread.native_id is None:
+        return 0.0, 0.0
     try:
-        return time.clock_gettime((~thread.native_id << 3) | _THREAD_CLOCK)
-    except OSError:
-        return 0.0
+        cpu, queued, _ = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text().split()
+    except (OSError, ValueError):
+        return 0.0, 0.0
+    return int(cpu) / 1e9, int(queued) / 1e9
 
 
 def _waits(executor: Executor) -> dict[ComponentId, float]:
