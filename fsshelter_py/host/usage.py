@@ -42,7 +42,7 @@ class Usage:
 def _processor(executor: Executor) -> tuple[float, float]:
     """Seconds that the executor's thread has had a processor so far, and has queued for one.
 
-    Both are 0 where the thread is over, or the platform does not tell: Linux does, for a thread of any id, alive or not.
+    Both are 0 where the thread is over, or the platform does not tell. Linux does, for any thread id, alive or not.
     """
     thread = executor.thread
     if thread is None or thread.native_id is None:
