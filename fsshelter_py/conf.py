@@ -63,7 +63,13 @@ class Conf:
         30, "supervisor.worker.shutdown.sleep.secs", low=0, doc="Seconds that a stop may drain for, at most."
     )
     debug: bool = _option(False, "topology.debug", doc="Log every tuple and check it is not changed after its emit.")
-    workers: int = _option(1, "topology.workers", low=1, doc="Worker processes.")
+    workers: int = _option(1, "topology.workers", low=1, doc="Worker processes, the main one included.")
+    spout_workers: Literal["main", "spread"] = _option(
+        "main",
+        "topology.spout.workers",
+        choices=("main", "spread"),
+        doc="Where a spout's tasks are: in the main process, where its source may be, or spread over all of them.",
+    )
     placement: Literal["auto", "shared", "per-task"] = _option(
         "auto", "topology.placement", choices=("auto", "shared", "per-task"), doc="How tasks are spread over threads."
     )

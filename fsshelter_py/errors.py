@@ -9,6 +9,7 @@ FsShelterError
 ├── GroupingError            a tuple cannot be routed: no stable key, an unknown task
 ├── DeliveryError            a delivery was settled twice, or used after it was settled
 ├── TrackingError            the stand-alone tracker was called with something it cannot track
+├── WorkerDiedError          a worker process ended without having been told to
 └── SourceError              a source cannot be read; says which one and where
 """
 
@@ -27,6 +28,7 @@ __all__ = [
     "TopologyError",
     "TopologyFailedError",
     "TrackingError",
+    "WorkerDiedError",
 ]
 
 
@@ -94,3 +96,13 @@ class TrackingError(FsShelterError, ValueError):
 
 class SourceError(FsShelterError):
     """A source that cannot be read. The message names the source and the place in it."""
+
+
+class WorkerDiedError(FsShelterError):
+    """A worker process that ended without having been told to: killed, out of memory, or crashed in native code."""
+
+    def __init__(self, worker: int, exit_code: int | None, when: str = "") -> None:
+        self.worker = worker
+        self.exit_code = exit_code
+        by = f"by signal {-exit_code}" if exit_code is not None and exit_code < 0 else f"with exit code {exit_code}"
+        super().__init__(f"worker process {worker} ended {by}{when}")

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from fsshelter_py import END, Bolt, Collector, Delivery, Emit, Spout, Subscription, Topology, topology
 from fsshelter_py.build.assignment import assign
@@ -30,23 +30,33 @@ __all__ = [
     "draw_plan",
 ]
 
+T = TypeVar("T")
+
 Later: TypeAlias = Callable[[Callable[[], None]], None]
 """Does what it is given, now or later, in this thread or in another."""
+
+
+class Book(Protocol[T]):
+    """A list that is only appended to, and read in the end."""
+
+    def append(self, entry: T, /) -> None: ...
+    def __iter__(self) -> Iterator[T]: ...
+    def __len__(self) -> int: ...
 
 
 @dataclass
 class Journal:
     """All that happened. Written by many threads: each entry is one append."""
 
-    received: list[tuple[str, str, int, Any]] = field(default_factory=list)
+    received: Book[tuple[str, str, int, Any]] = field(default_factory=list)
     """(bolt, stream, task, tuple) of each delivery."""
-    settled: list[tuple[str, int, Outcome]] = field(default_factory=list)
+    settled: Book[tuple[str, int, Outcome]] = field(default_factory=list)
     """(spout, index of the tuple, outcome) of each source tuple."""
 
 
-def build(plan: Plan, later: Later) -> tuple[Topology, Journal]:
-    """The topology of a plan. later: how its manual bolts settle."""
-    journal = Journal()
+def build(plan: Plan, later: Later, journal: Journal | None = None) -> tuple[Topology, Journal]:
+    """The topology of a plan. later: how its manual bolts settle. journal: where all is entered, else a new one."""
+    journal = journal if journal is not None else Journal()
     tuples = sources_of(plan)
     components: dict[str, Any] = {s.name: _make_spout(s, tuples[s.name], journal) for s in plan.spouts}
     components |= {b.name: _make_bolt(b, journal, later) for b in plan.bolts}

@@ -5,7 +5,8 @@ thread, ``open`` and ``close`` only by the executor.
 
 Invariants, under the lock:
 - count == sum(len(bundle[-1]) for bundle in data);
-- count < capacity before a bundle is added, so a ring holds fewer than capacity + the size of one bundle;
+- count < capacity before a bundle is offered, so a ring holds fewer than capacity + the size of one bundle; what comes
+  from another process is accepted beyond that: its sender has credit of its own;
 - a producer is in ``waiters`` from a refusal until the next take.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fsshelter_py.channel.mailbox import Mailbox
+from fsshelter_py.channel.mailbox import Mailbox, Waiter
 
 __all__ = ["Channel"]
 
@@ -46,7 +47,7 @@ class Channel:
         self.data: list[Any] = []
         self.control: list[Any] = []
         self.count = 0
-        self.waiters: set[Mailbox] = set()
+        self.waiters: set[Waiter] = set()
         self.is_open = True
         self.queued = False
 
@@ -73,6 +74,22 @@ class Channel:
         if wake:
             self.ring()
         return taken
+
+    def accept(self, bundles: Sequence[tuple[Any, ...]], tuples: int, waiter: Waiter) -> None:
+        """Add bundles of so many tuples, whatever the capacity; ``waiter`` is poked at the next take."""
+        mailbox = self.mailbox
+        wake = False
+        with mailbox.lock:
+            self.data.extend(bundles)
+            self.count += tuples
+            self.waiters.add(waiter)
+            if self.is_open:
+                if not self.queued:
+                    self.queued = True
+                    mailbox.ready.append(self)
+                wake, mailbox.asleep = mailbox.asleep, False
+        if wake:
+            self.ring()
 
     def put(self, message: Any) -> None:
         """Add a control message."""

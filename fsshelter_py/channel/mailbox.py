@@ -16,14 +16,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fsshelter_py.channel.doorbell import Doorbell
 
 if TYPE_CHECKING:
     from fsshelter_py.channel.channel import Channel
 
-__all__ = ["Mailbox"]
+__all__ = ["Mailbox", "Waiter"]
+
+
+class Waiter(Protocol):
+    """Who is told that a channel was taken: a producer's mailbox, or what repays a producer in another process."""
+
+    def poke(self) -> None:
+        """The channel was taken. Called by its executor, without the lock."""
+        ...
 
 
 class Mailbox:
@@ -53,7 +61,7 @@ class Mailbox:
         if not self.ready:  # a stale read costs nothing: what is put later rings, or is seen by doze
             return []
         taken = []
-        waiting: set[Mailbox] = set()
+        waiting: set[Waiter] = set()
         with self.lock:
             ready, self.ready = self.ready, []
             for channel in ready:

@@ -105,6 +105,10 @@ def run(
         float | None,
         typer.Option("--for", metavar="DURATION", parser=_limit, help="Drain after 30s, 5m, 1h30m, 250ms, ..."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, metavar="N", help="Spread the tasks over this many processes."),
+    ] = None,
     no_restart: Annotated[bool, typer.Option("--no-restart", help="Fail at the first failure.")] = False,
     log_format: Annotated[
         LogFormat, typer.Option("--log-format", help="For people, as JSON lines, or by whether stderr is a terminal.")
@@ -133,7 +137,8 @@ def run(
     """
     level = LogLevel.WARNING if quiet and log_level in (LogLevel.DEBUG, LogLevel.INFO) else log_level
     configure(log_format, level, tracebacks=debug)
-    target = Target(file, settings or (), options or ())
+    forced = [*(options or ()), *([f"workers={workers}"] if workers is not None else [])]
+    target = Target(file, settings or (), forced)
     with told(debug=debug):
         with Prints().installed() as prints, watching.shown_at(ui) as shown:
             view = _view(prints, log_format, quiet=quiet)

@@ -21,7 +21,7 @@ of the same rule is the reference interpreter in the tests.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from time import perf_counter, thread_time
 from typing import Any, Protocol
 
@@ -33,6 +33,7 @@ from fsshelter_py.execute.emitter import DirectTuple, Emitter, OwnEmitter
 from fsshelter_py.execute.leg import Leg, Outlet, Target
 from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.trees import Trees
+from fsshelter_py.model.ids import StreamId
 from fsshelter_py.model.outcome import NackReason
 from fsshelter_py.route import direct_index
 
@@ -68,6 +69,7 @@ class Flow:
         "has_loop",
         "last",
         "mailbox",
+        "new_anchor",
         "new_id",
         "reason",
         "sent",
@@ -89,6 +91,7 @@ class Flow:
         rng = random.Random(seed)
         bits = rng.getrandbits
         self.new_id: Callable[[], int] = lambda: bits(60) or 1
+        self.new_anchor = self.new_id
         self.anchor: Any = None
         self.xor = 0
         self.reason: Any = None
@@ -272,7 +275,7 @@ class Flow:
         id = self.new_id()
         self.xor ^= id
         if anchor == 0:
-            anchor = self.anchor = self.new_id()
+            anchor = self.anchor = self.new_anchor()
         bundles.append((leg, anchor, id, tuples))
 
     def blame(self, task: Task, leg: Leg | None, error: BaseException) -> None:
@@ -293,7 +296,7 @@ class Flow:
         id = self.new_id()
         self.xor ^= id
         if anchor == 0:
-            anchor = self.anchor = self.new_id()
+            anchor = self.anchor = self.new_anchor()
         return HeldDelivery(task, leg, anchor, id, tuple)
 
     def run_after(self) -> None:
@@ -326,6 +329,14 @@ class Flow:
                 self.trees.fail(delivery.anchor, reason)
         elif delivery.anchor is not None:
             self.trees.ok(delivery.anchor, delivery.id, task.id)
+
+    def undelivered(self, task: Task, anchors: Iterable[Any], stream: StreamId, error: BaseException) -> None:
+        """Bundles got lost between this task and one of another process, which is the fault of their tuples."""
+        for anchor in anchors:
+            task.blamed(error, stream, tracked=anchor is not None)
+            if anchor is not None:
+                self.trees.fail(anchor, NackReason("failed", task.component, task.id, error, stream))
+            self.done += 1
 
     # --- the end of a turn ------------------------------------------------------------------------------------------
 

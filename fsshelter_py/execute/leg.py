@@ -1,22 +1,31 @@
 """Where the tuples of one stream go, seen from one emitting task: legs, targets and outlets.
 
 A stream from a component to another is a leg for each of the source's tasks. A leg has a target for each task of the
-receiver: either a task of the same executor, which is called directly, or an outlet to another executor's channel.
+receiver: either a task of the same executor, which is called directly, or an outlet to another executor's channel, in
+this process or another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from fsshelter_py.channel import Channel, Mailbox
+from fsshelter_py.channel import Mailbox
 from fsshelter_py.model.ids import SYSTEM, ComponentId, StreamId, TaskId
 
 if TYPE_CHECKING:
     from fsshelter_py.execute.bolt_task import BoltTask
     from fsshelter_py.execute.task import Task
 
-__all__ = ["Leg", "Outlet", "Target"]
+__all__ = ["Leg", "Outlet", "Sink", "Target"]
+
+
+class Sink(Protocol):
+    """What an outlet hands its bundles to: another executor's channel, or the way to another process."""
+
+    def offer(self, bundles: Sequence[tuple[Any, ...]], me: Mailbox) -> int:
+        """Take bundles while there is room; returns how many. If not all, ``me`` is poked when there is more."""
+        ...
 
 
 class Outlet:
@@ -27,7 +36,7 @@ class Outlet:
 
     __slots__ = ("blocked", "bundles", "channel", "task")
 
-    def __init__(self, task: Task, channel: Channel) -> None:
+    def __init__(self, task: Task, channel: Sink) -> None:
         self.task = task
         self.channel = channel
         self.bundles: list[tuple[Any, ...]] = []

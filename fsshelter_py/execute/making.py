@@ -1,4 +1,4 @@
-"""Making a component's tasks from its declaration."""
+"""Making tasks: those of components from their declarations, and the runtime's own."""
 
 from __future__ import annotations
 
@@ -6,18 +6,58 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from fsshelter_py.build.assignment import Assignment
 from fsshelter_py.build.callables import is_async
 from fsshelter_py.clock import Clock
+from fsshelter_py.execute.acker_task import AckerTask
 from fsshelter_py.execute.bolt_task import BoltTask, RunBolt
 from fsshelter_py.execute.deferred_task import DeferredBolt
+from fsshelter_py.execute.hooks import Hooks
 from fsshelter_py.execute.manual_task import ManualBolt
 from fsshelter_py.execute.source import ReliableSource, ReplayingSource, Source, UnreliableSource
 from fsshelter_py.execute.spout_task import SpoutTask
+from fsshelter_py.execute.system_task import SystemTask
+from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.unresolved import Unresolved
 from fsshelter_py.model.component import Bolt, BoltKind, Spout, SpoutKind
 from fsshelter_py.model.context import TaskContext
+from fsshelter_py.model.ids import ACKER, SYSTEM, TaskId
+from fsshelter_py.model.outcome import DeadLetter
+from fsshelter_py.model.topology import Topology
 
-__all__ = ["make_bolt", "make_spout"]
+__all__ = ["make_bolt", "make_spout", "make_task"]
+
+
+def make_task(
+    topology: Topology, assignment: Assignment, task_id: TaskId, hooks: Hooks, clock: Clock, wake: Callable[[], None]
+) -> Task:
+    """A task, by its id. wake: what ``ctx.wake()`` does."""
+    plan = assignment.tasks[task_id]
+    name = plan.component
+    context = TaskContext(
+        topology=topology.name,
+        component=name,
+        task_id=task_id,
+        task_index=plan.index,
+        task_count=plan.count,
+        conf=topology.conf if name in (SYSTEM, ACKER) else topology.conf_of(name),
+        log=hooks.start_log(task_id).bind(component=name, task=task_id),
+        _tasks_of=assignment.tasks_of,
+        _wake=wake,
+        _stop=hooks.on_stop,
+    )
+    if name == SYSTEM:
+        return SystemTask(context, clock)
+    if name == ACKER:
+        return AckerTask(context, {t.task_id: t.component for t in assignment.tasks.values()})
+    component = topology.component(name)
+    if isinstance(component, Bolt):
+        return make_bolt(context, component, clock)
+    unresolved = hooks.unresolved.get(name)
+    if unresolved is None:
+        unresolved = Unresolved(replaying=component.kind is SpoutKind.REPLAYING)
+    subscribed = any(s.source == name and s.cls is DeadLetter for s in topology.streams)
+    return make_spout(context, component, clock, unresolved, hooks.on_change, dead_letters=subscribed)
 
 
 def make_bolt(context: TaskContext, bolt: Bolt, clock: Clock) -> BoltTask:

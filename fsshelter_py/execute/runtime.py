@@ -1,4 +1,7 @@
-"""A topology made of tasks and executors: built, activated, stopped, shut down. Once each.
+"""A topology at work, in one process or several: built, activated, stopped, shut down. Once each.
+
+What is here coordinates parts, the one of this process and those of the others, where there are any: when is the input
+at its end, and in which order are components deactivated. The parts do the work.
 
 Thread contract. Any one thread at a time builds, activates, stops and shuts down. ``on_exception``, ``on_end`` and
 ``on_stop`` are called from the executors' threads; they must return soon and not call back into the runtime.
@@ -9,42 +12,33 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from contextlib import ExitStack
 from typing import Any
 
-from fsshelter_py.build.assignment import ExecutorPlan, assign
+from fsshelter_py.build.assignment import assign
 from fsshelter_py.build.describe import describe
-from fsshelter_py.channel import Channel, Doorbell, Mailbox, Switchboard
 from fsshelter_py.clock import Clock, MonotonicClock
-from fsshelter_py.execute.acker_task import AckerTask
-from fsshelter_py.execute.bolt_task import BoltTask
-from fsshelter_py.execute.debug_flow import DebugFlow
-from fsshelter_py.execute.executor import Executor
-from fsshelter_py.execute.flow import Flow
-from fsshelter_py.execute.loop_executor import LoopExecutor
-from fsshelter_py.execute.making import make_bolt, make_spout
-from fsshelter_py.execute.manual_task import ManualBolt
-from fsshelter_py.execute.spout_task import SpoutTask
-from fsshelter_py.execute.stopping import Stopping, Wait
-from fsshelter_py.execute.system_task import SystemTask
-from fsshelter_py.execute.task import Task
-from fsshelter_py.execute.trees import Trees
+from fsshelter_py.execute.counts import TaskCounts
+from fsshelter_py.execute.fleet import Fleet
+from fsshelter_py.execute.forwarding import level_of, log_forwarded
+from fsshelter_py.execute.hooks import Hooks
+from fsshelter_py.execute.part import LocalPart, bolt_order
+from fsshelter_py.execute.reading import Census, Reading
+from fsshelter_py.execute.stopping import Part, Stopping, Wait
 from fsshelter_py.execute.unresolved import Unresolved
-from fsshelter_py.execute.wiring import wire
-from fsshelter_py.model.component import Bolt, SpoutKind
-from fsshelter_py.model.context import TaskContext
-from fsshelter_py.model.ids import ACKER, SYSTEM, ComponentId, TaskId
-from fsshelter_py.model.message import Pause, Start, Wake
-from fsshelter_py.model.order import in_order
-from fsshelter_py.model.outcome import DeadLetter
-from fsshelter_py.model.printed import printed
+from fsshelter_py.model.ids import ComponentId, TaskId
 from fsshelter_py.model.topology import Topology
 
 __all__ = ["RuntimeTopology", "Wait"]
 
+_MAIN = 0
+
 
 class RuntimeTopology:
-    """The tasks of a topology, by id, and the executors that serve them."""
+    """The tasks of a topology, by id, and the executors that serve them: those of this process, and a fleet of others.
+
+    ``tasks``, ``system_task``, ``acker_tasks``, ``spout_tasks``, ``bolt_tasks`` and ``executors`` are this process's.
+    """
 
     def __init__(
         self,
@@ -62,19 +56,14 @@ class RuntimeTopology:
         """on_end: called when the input has ended and nothing is in flight. on_stop: called by a task's ``ctx.stop()``.
 
         unresolved: by spout, what failed in earlier runs. seed: of the ids, for a run that can be repeated.
-        wait: given, there is neither thread nor socket: who gives it has the executors take their turns, and ``stop``
-            waits with it, until a moment of ``clock``.
+        wait: given, there is neither thread nor socket nor other process: who gives it has the executors take their
+            turns, and ``stop`` waits with it, until a moment of ``clock``.
+        Raises ``TopologyError`` for components that cannot be sent to other processes, and ``WorkerDiedError``.
         """
         self.topology = topology
-        self.assignment = assign(topology)
+        self.assignment = assign(topology, workers=None if wait is None else 1)
         self.clock = clock if clock is not None else MonotonicClock()
-        self._tell_of = on_exception
         self._on_end = on_end or _nothing
-        self._on_stop = on_stop or _nothing
-        self._start_log = start_log
-        self._unresolved = unresolved or {}
-        self._seed = seed
-        self._has_threads = wait is None
         self._now = time.monotonic if wait is None else self.clock.now
         self._changed = threading.Event()
         self._flushing = False
@@ -82,26 +71,51 @@ class RuntimeTopology:
         self._ended = False
         self._starting = len(self.assignment.tasks)
         self._lock = threading.Lock()
+        self._census = Census(range(self.assignment.workers))
+        """Guarded by the lock, as ``_starting`` is."""
         self.running = threading.Event()
         """Set once every task has started."""
-        tasks = {task_id: self._make_task(task_id) for task_id in self.assignment.tasks}
-        self.tasks: Mapping[TaskId, Task] = tasks
-        self.system_task = _only(tasks, SystemTask)
-        self.acker_tasks = _of(tasks, AckerTask)
-        self.spout_tasks = _of(tasks, SpoutTask)
-        self.bolt_tasks = _of(tasks, BoltTask)
-        self._switchboard = Switchboard(len(self.assignment.executors)) if self._has_threads else None
-        self.executors: list[Executor] = []
-        try:
-            for plan in self.assignment.executors:
-                self.executors.append(self._make_executor(plan))
-        except BaseException:
-            self._free()
-            raise
-        self._executor_of = {task.id: executor for executor in self.executors for task in executor.tasks}
-        self._stop = Stopping(self._executor_of, self.is_quiet, self._changed, wait, self._now)
-        wire(topology, self.assignment, tasks)
-        self._connect_ackers()
+        hooks = Hooks(
+            start_log=start_log,
+            on_exception=on_exception,
+            on_change=self._notice,
+            on_started=self._started,
+            on_deactivated=lambda task_id: self._stop.deactivated(task_id),
+            on_stop=on_stop or _nothing,
+            on_turn=self._look,
+            unresolved=unresolved or {},
+        )
+        self._fleet = Fleet(topology, self.assignment, self.report) if self.assignment.workers > 1 else None
+        with ExitStack() as undo:
+            exchange = None
+            if self._fleet is not None:
+                exchange = self._fleet.exchange
+                undo.callback(self._fleet.close)
+                self._fleet.launch(hooks.unresolved, level_of(start_log(0).bind()))
+            self._part = LocalPart(
+                topology, self.assignment, hooks, self.clock, exchange=exchange, seed=seed, has_threads=wait is None
+            )
+            undo.callback(self._part.shutdown)
+            if self._fleet is not None:
+                self._fleet.begin(self._part, self._functions(hooks))
+            undo.pop_all()
+        parts: dict[int, Part] = {_MAIN: self._part, **(self._fleet.parts if self._fleet is not None else {})}
+        self._stop = Stopping(
+            parts,
+            self.assignment.worker_of,
+            is_quiet=self.is_quiet,
+            forget=self._forget,
+            has_failed=self._has_failed,
+            changed=self._changed,
+            wait=wait,
+            now=self._now,
+        )
+        self.tasks = self._part.tasks
+        self.executors = self._part.executors
+        self.system_task = self._part.system_task
+        self.acker_tasks = self._part.acker_tasks
+        self.spout_tasks = self._part.spout_tasks
+        self.bolt_tasks = self._part.bolt_tasks
 
     @staticmethod
     def of_topology(
@@ -117,104 +131,31 @@ class RuntimeTopology:
         """
         return RuntimeTopology(topology, start_log, on_exception, **options)
 
-    # --- building ---------------------------------------------------------------------------------------------------
-
-    def _make_task(self, task_id: TaskId) -> Task:
-        plan = self.assignment.tasks[task_id]
-        name = plan.component
-        of_runtime = name in (SYSTEM, ACKER)
-        context = TaskContext(
-            topology=self.topology.name,
-            component=name,
-            task_id=task_id,
-            task_index=plan.index,
-            task_count=plan.count,
-            conf=self.topology.conf if of_runtime else self.topology.conf_of(name),
-            log=self._start_log(task_id).bind(component=name, task=task_id),
-            _tasks_of=self.assignment.tasks_of,
-            _wake=lambda: self._wake(task_id),
-            _stop=self._on_stop,
-        )
-        if name == SYSTEM:
-            return SystemTask(context, self.clock)
-        if name == ACKER:
-            return AckerTask(context, {t.task_id: t.component for t in self.assignment.tasks.values()})
-        component = self.topology.component(name)
-        if isinstance(component, Bolt):
-            return make_bolt(context, component, self.clock)
-        unresolved = self._unresolved.get(name)
-        if unresolved is None:
-            unresolved = Unresolved(replaying=component.kind is SpoutKind.REPLAYING)
-        subscribed = any(s.source == name and s.cls is DeadLetter for s in self.topology.streams)
-        return make_spout(context, component, self.clock, unresolved, self._notice, dead_letters=subscribed)
-
-    def _make_executor(self, plan: ExecutorPlan) -> Executor:
-        tasks = [self.tasks[task_id] for task_id in plan.task_ids]
-        endpoints = [f"inproc://task-{task.id}" for task in tasks]
-        bell: Doorbell | None = None
-        rings: list[Callable[[], None]] = [_nothing for _ in endpoints]
-        if self._switchboard is not None:
-            bell = self._switchboard.doorbell(endpoints)
-            rings = [self._switchboard.connect(endpoint) for endpoint in endpoints]
-        mailbox = Mailbox(bell, rings[0])
-        for task, endpoint, ring in zip(tasks, endpoints, rings, strict=True):
-            size = task.context.conf.executor_receive_buffer_size
-            task.channel = Channel(task, mailbox, size, endpoint=endpoint, ring=ring)
-        seed = None if self._seed is None else self._seed + plan.task_ids[0]
-        flow = (DebugFlow if self._debugs() else Flow)(mailbox, Trees(()), self.clock, seed)
-        kind = LoopExecutor if plan.is_async else Executor
-        executor = kind(plan.name, mailbox, flow, self.clock, log=self.system_task.log)
-        executor.on_exception = self._report
-        executor.serve(tasks)
-        return executor
-
-    def _debugs(self) -> bool:
-        """Whether debug mode is on for any component: what one emits, another receives."""
-        return any(self.topology.conf_of(name).debug for name in self.assignment_components())
-
-    def _connect_ackers(self) -> None:
-        for acker in self.acker_tasks.values():
-            for spout in self.spout_tasks.values():
-                assert spout.channel is not None
-                if self._executor_of[spout.id] is self._executor_of[acker.id]:
-                    flow = self._executor_of[spout.id].flow
-                    acker.spouts[spout.id] = lambda message, spout=spout, flow=flow: spout.settle(message, flow)
-                else:
-                    acker.spouts[spout.id] = spout.channel.put
-        puts = [partial(self._put, acker) for acker in self.acker_tasks.values()]
-        conf = self.topology.conf
-        for executor in self.executors:
-            # What is done has made progress all the time.
-            expire_here = conf.enable_message_timeouts and conf.timeout_mode == "emit"
-            executor.flow.trees = Trees(puts, expire_here=expire_here)
+    def _functions(self, hooks: Hooks) -> Mapping[str, Callable[..., None]]:
+        """What the letters of other processes may ask for here."""
+        return {
+            "started": self._started,
+            "changed": self._fleet_changed,
+            "answer": self._answered,
+            "deactivated": hooks.on_deactivated,
+            "error": self.report,
+            "stop": hooks.on_stop,
+            "log": lambda task_id, method, event: log_forwarded(hooks.start_log(task_id), method, event),
+        }
 
     # --- activating -------------------------------------------------------------------------------------------------
 
     def activate(self) -> None:
-        """Start the threads and the tasks: ackers, then bolts from the last to the first, then spouts and the timer."""
-        self.system_task.watch(self.executors, self._report, self._look)
-        conf = self.topology.conf
-        ticked: list[Task] = list(self.acker_tasks.values())
-        if conf.enable_message_timeouts:  # without them a manual bolt keeps its deliveries for as long as it likes
-            ticked += [bolt for bolt in self.bolt_tasks.values() if isinstance(bolt, ManualBolt)]
-        self.system_task.schedule(ticked, list(self.bolt_tasks.values()))
-        if not conf.enable_message_timeouts:
+        """Start the threads and the tasks; see ``LocalPart.activate`` for the order.
+
+        Across processes there is none: what comes to a task that has not started waits in its channel.
+        """
+        if self._fleet is not None:
+            self._fleet.tell_all("activate")
+        if not self.topology.conf.enable_message_timeouts:
             hint = "a tuple that a component neither acks nor fails stays pending for ever"
             self.system_task.log.warning("message_timeouts_disabled", hint=hint)
-        self.start_tasks()
-        if self._has_threads:
-            for executor in self.executors:
-                executor.start(f"fsshelter:{self.topology.name}:{executor.name}")
-
-    def start_tasks(self) -> None:
-        """Tell every task to start."""
-        for task in (
-            *self.acker_tasks.values(),
-            *(task for component in reversed(self._bolt_order()) for task in self._tasks_of(component)),
-            *self.spout_tasks.values(),
-            self.system_task,
-        ):
-            self._put(task, Start(self._started))
+        self._part.activate()
 
     def _started(self) -> None:
         with self._lock:
@@ -224,31 +165,31 @@ class RuntimeTopology:
 
     # --- watching ---------------------------------------------------------------------------------------------------
 
-    def _report(self, error: BaseException) -> None:
-        """An error that nothing handles. Whoever is told of it must not bring down the thread that tells."""
-        try:
-            self._tell_of(error)
-        except BaseException:
-            self.system_task.log.exception("error_reporter_failed", reported=printed(error))
-
-    def _wake(self, task_id: TaskId) -> None:
-        task = self.tasks[task_id]
-        if isinstance(task, SpoutTask):
-            self._put(task, Wake())
+    def report(self, error: BaseException) -> None:
+        """Bring it down for an error that nothing handles. Any thread."""
+        self._part.report(error)
 
     def _notice(self) -> None:
         """Something may have come to rest: whoever waits for that looks again."""
         self._changed.set()
-        channel = self.system_task.channel
-        if channel is not None:
-            channel.mailbox.poke()
+        self._part.look_again()
+
+    def _fleet_changed(self, worker: int, reading: Reading) -> None:
+        assert self._fleet is not None
+        self._fleet.readings[worker] = reading
+        self._notice()
 
     def _look(self) -> None:
-        """By the system task, each turn: has the input ended, and is everything settled?"""
+        """By the system task, each turn: are all processes alive, has the input ended, and is everything settled?"""
+        readings = [self._part.reading()]
+        if self._fleet is not None:
+            for death in self._fleet.deaths():
+                self.report(death)
+            readings += self._fleet.readings.values()
         if self._stopping or self._ended or not self.running.is_set():
             return
-        if not all(spout.at_rest for spout in self.spout_tasks.values()):
-            if not self._flushing and all(spout.exhausted for spout in self.spout_tasks.values()):
+        if not all(reading.at_rest for reading in readings):
+            if all(reading.exhausted for reading in readings):
                 self._flush_all()
             return
         self._flush_all()
@@ -261,25 +202,37 @@ class RuntimeTopology:
         if self._flushing:
             return
         self._flushing = True
-        for executor in self.executors:
-            if executor.tasks != [self.system_task]:
-                executor.notify = self._notice
-            executor.flow.flushing = True
-            executor.mailbox.poke()
+        self._part.flush()
+        if self._fleet is not None:
+            self._fleet.tell_all("flush")
 
     def is_quiet(self) -> bool:
         """Whether nothing is in flight, tracked or not.
 
-        Sound because the counters only grow: what is done is read before what was sent, so equal sums mean that at the
-        moment between, nothing was on its way. A spout at rest sends nothing, and leaves its rest, to ask again after a
-        nack, before its nack handler counts as done; so it must be at rest before and after.
+        Where there are other processes, that is whether nothing was when they last answered; then they are asked anew.
         """
-        if not all(spout.at_rest for spout in self.spout_tasks.values()):
-            return False
-        manual = [bolt for bolt in self.bolt_tasks.values() if isinstance(bolt, ManualBolt)]
-        done = sum(e.flow.done for e in self.executors) + sum(bolt.emits_done for bolt in manual)
-        sent = sum(e.flow.sent for e in self.executors) + sum(bolt.emits_made for bolt in manual)
-        return done == sent and all(spout.at_rest for spout in self.spout_tasks.values())
+        if self._fleet is None:
+            return self._part.reading().is_quiet
+        with self._lock:
+            if not self._census.is_complete:
+                return False
+            quiet = self._census.is_quiet
+            round = self._census.begin()
+            self._census.answer(round, _MAIN, self._part.reading())
+        self._fleet.tell_all("read", round)
+        return quiet
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._census.forget()
+
+    def _answered(self, round: int, worker: int, reading: Reading) -> None:
+        assert self._fleet is not None
+        self._fleet.readings[worker] = reading
+        with self._lock:
+            promising = self._census.answer(round, worker, reading)
+        if promising:
+            self._notice()
 
     # --- stopping ---------------------------------------------------------------------------------------------------
 
@@ -292,25 +245,35 @@ class RuntimeTopology:
         self._stopping = True
         limit = self.topology.conf.worker_shutdown_sleep_secs if timeout is None else timeout
         deadline = self._now() + limit
-        for spout in self.spout_tasks.values():
-            self._put(spout, Pause())
+        self._part.pause()
+        if self._fleet is not None:
+            self._fleet.tell_all("pause")
         self._flush_all()
-        quiet = self._stop.drain((self._tasks_of(name) for name in self._bolt_order()), deadline, wait=drain)
-        left = sum(spout.pending for spout in self.spout_tasks.values())
-        self._stop.deactivate(list(self.spout_tasks.values()), deadline)
-        return quiet and not left
+        bolts = (self.assignment.tasks_of(name) for name in bolt_order(self.topology))
+        quiet = self._stop.drain(bolts, deadline, wait=drain)
+        self._stop.deactivate([i for name in self.topology.spouts for i in self.assignment.tasks_of(name)], deadline)
+        return quiet
+
+    def _has_failed(self) -> bool:
+        if self._part.reading().failed:
+            return True
+        fleet = self._fleet
+        return fleet is not None and (
+            any(reading.failed for reading in fleet.readings.values())
+            or any(fleet.has_died(worker) for worker in fleet.workers)
+        )
 
     def shutdown(self) -> None:
-        """End the threads and free the sockets. A thread stuck in user code is left behind, and logged."""
-        self._stop.end_threads(self.system_task.log)
-        self._free()
+        """End the threads and the processes, and free the sockets.
 
-    def _free(self) -> None:
-        for executor in self.executors:
-            if executor.thread is None:
-                executor.close()
-        if self._switchboard is not None:
-            self._switchboard.term()
+        A thread stuck in user code is left behind, and logged; a process of such threads is killed.
+        """
+        if self._fleet is not None:
+            self._fleet.halt()
+        self._part.shutdown()
+        if self._fleet is not None:
+            self._fleet.wait_halted()
+            self._fleet.close()
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -318,36 +281,14 @@ class RuntimeTopology:
         """The topology, its tasks and where they run, as text."""
         return describe(self.topology)
 
+    def counts(self) -> list[TaskCounts]:
+        """What the tasks count, over all processes; those of others as they last told, not long ago."""
+        return self._part.counts() + (self._fleet.counts() if self._fleet is not None else [])
+
     @property
     def watchman_death(self) -> Exception | None:
         """What to report where the system task's thread, which watches all the others, has died itself."""
-        executor = self._executor_of[self.system_task.id]
-        return executor.death if executor.has_died else None
-
-    def _bolt_order(self) -> list[ComponentId]:
-        edges = [(s.source, s.target) for s in self.topology.streams]
-        return [c for c in in_order(self.assignment_components(), edges) if c in self.topology.bolts]
-
-    def assignment_components(self) -> tuple[ComponentId, ...]:
-        """Spouts and bolts, in the order declared."""
-        return (*self.topology.spouts, *self.topology.bolts)
-
-    def _tasks_of(self, component: ComponentId) -> list[Task]:
-        return [self.tasks[task_id] for task_id in self.assignment.tasks_of(component)]
-
-    @staticmethod
-    def _put(task: Task, message: Any) -> None:
-        assert task.channel is not None
-        task.channel.put(message)
-
-
-def _of(tasks: Mapping[TaskId, Task], kind: type[Any]) -> dict[TaskId, Any]:
-    return {task_id: task for task_id, task in tasks.items() if isinstance(task, kind)}
-
-
-def _only(tasks: Mapping[TaskId, Task], kind: type[Any]) -> Any:
-    (task,) = _of(tasks, kind).values()
-    return task
+        return self._part.watchman_death
 
 
 def _nothing() -> None:

@@ -1,25 +1,19 @@
 """How a runtime stops: what it waits for, for how long, and whom it gives up.
 
-Thread contract. One thread at a time, the one that stops the runtime. Where there are threads, executors answer in
-theirs; a task whose executor does not answer is abandoned in a thread of its own.
+Thread contract. One thread at a time, the one that stops the runtime; but ``deactivated`` may be called from any.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from itertools import chain
-from typing import Any, TypeAlias
+from typing import Protocol, TypeAlias
 
-from fsshelter_py.execute.executor import Executor
-from fsshelter_py.execute.spout_task import SpoutTask
-from fsshelter_py.execute.task import Task
 from fsshelter_py.model.ids import TaskId
-from fsshelter_py.model.message import Deactivate
 
-__all__ = ["Stopping", "Wait"]
+__all__ = ["Part", "Stopping", "Wait"]
 
 Wait: TypeAlias = Callable[[Callable[[], bool], float], bool]
 """``wait(is_done, until)``: wait until something is done, but not beyond a moment; whether it is."""
@@ -30,107 +24,97 @@ _LEAST_SECS = 0.1
 """How long a task may take to answer at least, when others have used that up."""
 
 
+class Part(Protocol):
+    """What a stop asks of the tasks of one process, this one or another."""
+
+    def deactivate(self, task_ids: Sequence[TaskId]) -> None:
+        """Deactivate tasks, each after what its channel holds; it is told of each."""
+        ...
+
+    def is_gone(self, task_id: TaskId) -> bool:
+        """Whether the task will not answer any more."""
+        ...
+
+    def abandon(self, task_ids: Sequence[TaskId]) -> None:
+        """Give tasks up that do not answer; what a spout has unsettled is nacked."""
+        ...
+
+
 class Stopping:
-    """One runtime's stop, and the threads that it leaves behind."""
+    """One runtime's stop, over all its parts."""
 
     def __init__(
         self,
-        executor_of: Mapping[TaskId, Executor],
+        parts: Mapping[int, Part],
+        worker_of: Mapping[TaskId, int],
         is_quiet: Callable[[], bool],
+        forget: Callable[[], None],
+        has_failed: Callable[[], bool],
         changed: threading.Event,
         wait: Wait | None,
         now: Callable[[], float],
     ) -> None:
-        """changed: set when something may have come to rest. wait: given, there are no threads, ``now`` is its."""
-        self._executor_of = executor_of
-        self._executors = list(dict.fromkeys(executor_of.values()))
+        """parts: by worker. is_quiet: whether nothing is in flight, by what was learnt since ``forget``.
+
+        changed: set when something may have come to rest. wait: given, ``now`` is its clock.
+        """
+        self._parts = parts
+        self._worker_of = worker_of
         self._is_quiet = is_quiet
+        self._forget = forget
+        self._has_failed = has_failed
         self._changed = changed
-        self._has_threads = wait is None
         self._wait = wait or self._wait_for_threads
         self._now = now
-        self._stuck: set[Executor] = set()
+        self._waiting: set[TaskId] = set()
 
-    def drain(self, components: Iterable[Sequence[Task]], deadline: float, *, wait: bool) -> bool:
+    def drain(self, components: Iterable[Sequence[TaskId]], deadline: float, *, wait: bool) -> bool:
         """Deactivate bolts, a component after the other, with what each emits handled by the next ones.
 
         wait: False deactivates them at once, whatever is in flight. Returns whether nothing was in the end.
         """
         quiet = wait and self._wait_quiet(deadline)
-        for tasks in components:
-            self.deactivate(tasks, deadline)
+        for task_ids in components:
+            self.deactivate(task_ids, deadline)
             quiet = wait and self._wait_quiet(deadline)
         return quiet
 
-    def deactivate(self, tasks: Sequence[Task], deadline: float) -> None:
-        """Deactivate tasks and wait; those whose executor does not answer are given up.
+    def deactivate(self, task_ids: Iterable[TaskId], deadline: float) -> None:
+        """Deactivate tasks and wait; those that do not answer are given up.
 
-        All of them together get no more than a grace, so an executor known to be stuck is not waited for again.
+        All of them together get no more than a grace, so what is known to be stuck is not waited for again.
         """
-        waiting = {task.id for task in tasks}
-
-        def deactivated(task_id: TaskId) -> None:
-            waiting.discard(task_id)
-            self._changed.set()
-
-        for task in tasks:
-            if task.channel is not None:
-                task.channel.put(Deactivate(partial(deactivated, task.id)))
+        by_worker: dict[int, list[TaskId]] = defaultdict(list)
+        for task_id in task_ids:
+            by_worker[self._worker_of[task_id]].append(task_id)
+        self._waiting = {task_id for ids in by_worker.values() for task_id in ids}
+        for worker, ids in by_worker.items():
+            self._parts[worker].deactivate(ids)
         until = max(deadline + _GRACE_SECS, self._now() + _LEAST_SECS)
-        self._wait(lambda: all(self._is_gone(self._executor_of[task_id]) for task_id in list(waiting)), until)
-        spouts: dict[Executor, list[SpoutTask]] = {}
-        for task in tasks:
-            if task.id in waiting:
-                executor = self._executor_of[task.id]
-                task.log.error("not_deactivated", executor=executor.name, dead=executor.has_died)
-                self._stuck.add(executor)
-                if isinstance(task, SpoutTask):
-                    spouts.setdefault(executor, []).append(task)
-        self._abandon(list(spouts.values()))
+        self._wait(lambda: all(self._is_gone(task_id) for task_id in list(self._waiting)), until)
+        for worker, ids in sorted(by_worker.items(), reverse=True):  # the others first: they do not keep this one
+            if given_up := [task_id for task_id in ids if task_id in self._waiting]:
+                self._parts[worker].abandon(given_up)
 
-    def end_threads(self, log: Any) -> None:
-        """Have every executor's thread end. One that is stuck in user code is left behind, and logged."""
-        for executor in self._executors:
-            executor.halt()
-        until = time.monotonic() + _GRACE_SECS
-        stuck = [e for e in self._executors if not e.join(0 if e in self._stuck else max(0, until - time.monotonic()))]
-        if stuck:
-            log.error("stuck_in_user_code", executors=[e.name for e in stuck])
+    def deactivated(self, task_id: TaskId) -> None:
+        """A task has answered. Any thread."""
+        self._waiting.discard(task_id)
+        self._changed.set()
+
+    def _is_gone(self, task_id: TaskId) -> bool:
+        return self._parts[self._worker_of[task_id]].is_gone(task_id)
 
     def _wait_quiet(self, deadline: float) -> bool:
-        self._wait(lambda: self._is_quiet() or any(e.failed or e.has_died for e in self._executors), deadline)
-        return self._is_quiet()
+        self._forget()
+        quiet = False
 
-    def _is_gone(self, executor: Executor) -> bool:
-        """Whether nothing is to be hoped of it."""
-        return executor in self._stuck or executor.has_died or (self._has_threads and executor.thread is None)
+        def is_over() -> bool:
+            nonlocal quiet
+            quiet = self._is_quiet()
+            return quiet or self._has_failed()
 
-    def _abandon(self, spouts: Sequence[Sequence[SpoutTask]]) -> None:
-        """Give spouts up, those of an executor in a thread of their own: their handlers may be what that is stuck in.
-
-        All of them at once, so that together they get a grace, and each of them all of it.
-        """
-        if not self._has_threads:
-            for spout in chain.from_iterable(spouts):
-                spout.abandon()
-            return
-
-        def abandon(spouts: Sequence[SpoutTask]) -> None:
-            for spout in spouts:
-                spout.abandon()
-
-        threads = [
-            threading.Thread(target=abandon, args=(together,), name=f"fsshelter:abandon-{together[0].id}", daemon=True)
-            for together in spouts
-        ]
-        for thread in threads:
-            thread.start()
-        until = self._now() + _GRACE_SECS
-        for thread, together in zip(threads, spouts, strict=True):
-            thread.join(max(0.0, until - self._now()))
-            if thread.is_alive():
-                hint = "a nack handler or deactivate does not return: left behind"
-                together[0].log.error("stuck_in_handler", hint=hint)
+        self._wait(is_over, deadline)
+        return quiet
 
     def _wait_for_threads(self, is_done: Callable[[], bool], until: float) -> bool:
         while not is_done():

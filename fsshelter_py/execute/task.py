@@ -12,7 +12,7 @@ from fsshelter_py.channel import Channel
 from fsshelter_py.errors import EmitError
 from fsshelter_py.execute.guarded_log import GuardedLog
 from fsshelter_py.model.context import TaskContext
-from fsshelter_py.model.message import Start
+from fsshelter_py.model.message import Start, Undelivered
 from fsshelter_py.model.schema import is_tuple_class
 
 if TYPE_CHECKING:
@@ -127,6 +127,8 @@ class Task:
                 self.start(flow)
                 self.started = True
                 started()
+            case Undelivered(anchors=anchors, stream=stream, error=error):
+                flow.undelivered(self, anchors, stream, error)
             case _:
                 raise TypeError(f"{self.component} cannot handle {message!r}")
 

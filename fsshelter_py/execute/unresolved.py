@@ -23,6 +23,21 @@ class Unresolved:
         self._replaying = replaying
         self._ids: set[Any] = set()
         self._more = 0
+        self._began: frozenset[Any] = frozenset()
+        """The ids it had as a copy for another process."""
+
+    def copy(self) -> Unresolved:
+        """For tasks of another process to go on with; ``merge`` then takes in what changed there."""
+        copy = Unresolved(replaying=self._replaying)
+        copy._began = frozenset(self._ids)
+        copy._ids = set(self._ids)
+        return copy
+
+    def merge(self, copy: Unresolved) -> None:
+        """Take in what was acked and nacked by way of a copy."""
+        self._ids -= copy._began - copy._ids
+        self._ids |= copy._ids - copy._began
+        self._more += copy._more
 
     def nacked(self, key: Any, reason: NackReason) -> None:
         """A tuple was nacked."""

@@ -21,7 +21,13 @@ import tenacity
 
 from fsshelter_py.build.describe import describe
 from fsshelter_py.clock import Clock, MonotonicClock
-from fsshelter_py.errors import FsShelterError, SourceError, TopologyFailedError
+from fsshelter_py.errors import (
+    FsShelterError,
+    SourceError,
+    TopologyError,
+    TopologyFailedError,
+    WorkerDiedError,
+)
 from fsshelter_py.execute import RuntimeTopology
 from fsshelter_py.execute.guarded_log import GuardedLog
 from fsshelter_py.host.advice import Advisor
@@ -41,11 +47,13 @@ _CRASH_STOP_SECS = 5.0
 
 
 class _CrashedError(Exception):
-    """One run failed, after so many healthy seconds."""
+    """One run failed, after so many healthy seconds and acks; by nothing else than the death of worker processes?"""
 
-    def __init__(self, ran_secs: float) -> None:
+    def __init__(self, ran_secs: float, acked: int, *, by_death: bool) -> None:
         super().__init__(ran_secs)
         self.ran_secs = ran_secs
+        self.acked = acked
+        self.by_death = by_death
 
 
 class Hosted:
@@ -181,7 +189,7 @@ class Hosted:
         policy = self._policy
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_CrashedError),
-            after=lambda state: policy.failed(_ran_secs(state)),
+            after=lambda state: _count(policy, state),
             wait=lambda state: policy.wait_secs,
             stop=lambda state: policy.is_exhausted or self._stop_asked.is_set() or self._is_hopeless(),
             before_sleep=self._before_restart,
@@ -252,7 +260,9 @@ class Hosted:
                 for late in list(self._errors):
                     self._log.error("failed_while_stopping", exc_info=late)
         if crashed:
-            raise _CrashedError(ran)
+            acked = sum(task.acked for task in runtime.counts()) if runtime is not None else 0
+            by_death = all(isinstance(error, WorkerDiedError) for error in self._errors)
+            raise _CrashedError(ran, acked, by_death=by_death)
 
     def _watch(self, runtime: RuntimeTopology) -> None:
         """Wait until there is a reason to end this run."""
@@ -266,7 +276,8 @@ class Hosted:
                 if self._state != "running" and runtime.running.is_set():
                     self._state = "running"
                     self._condition.notify_all()
-                    self._log.info("running", executors=len(runtime.executors), tasks=len(runtime.tasks))
+                    placed = runtime.assignment
+                    self._log.info("running", executors=len(placed.executors), tasks=len(placed.tasks))
                 if (death := runtime.watchman_death) is not None:
                     self._errors.append(death)
                     self._last_error = death
@@ -285,8 +296,8 @@ class Hosted:
             self._runtime = None
 
     def _is_hopeless(self) -> bool:
-        """A source that cannot be read is not mended by a restart."""
-        return any(isinstance(error, SourceError) for error in self._errors)
+        """A source that cannot be read is not mended by a restart, nor is a topology that cannot be built."""
+        return any(isinstance(error, (SourceError, TopologyError)) for error in self._errors)
 
     def _before_restart(self, state: tenacity.RetryCallState) -> None:
         self._set_state("restarting")
@@ -302,9 +313,12 @@ class Hosted:
         return TopologyFailedError(f"{self.topology.name} failed{tries}: {self._last_error}", tuple(self._errors))
 
 
-def _ran_secs(state: tenacity.RetryCallState) -> float:
+def _count(policy: RestartPolicy, state: tenacity.RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome is not None else None
-    return error.ran_secs if isinstance(error, _CrashedError) else 0.0
+    if isinstance(error, _CrashedError) and error.by_death:
+        policy.worker_died(acked=error.acked, ran_secs=error.ran_secs)
+    else:
+        policy.failed(error.ran_secs if isinstance(error, _CrashedError) else 0.0)
 
 
 def run(topology: Topology) -> Hosted:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fsshelter_py.execute import RuntimeTopology
-from fsshelter_py.execute.spout_task import SpoutTask
-from fsshelter_py.execute.task import Task
+from fsshelter_py.execute.counts import TaskCounts
 from fsshelter_py.execute.unresolved import Unresolved
 from fsshelter_py.model.component import SpoutKind
 from fsshelter_py.model.ids import ComponentId
@@ -49,20 +48,22 @@ class Ledger:
     def components(self, runtime: RuntimeTopology | None) -> dict[ComponentId, ComponentStats]:
         """Every component's counts, those of the present run included."""
         stats = {}
+        counts = runtime.counts() if runtime is not None else []
         for name, account in self._accounts.items():
-            now = _added(account.past, runtime) if runtime is not None else account.past
+            now = _added(account.past, runtime, counts) if runtime is not None else account.past
             lost = len(account.unresolved) + now.dead if account.unresolved is not None else 0
             stats[name] = replace(now, unresolved=now.unresolved + lost)
         return stats
 
     def close(self, runtime: RuntimeTopology) -> None:
         """A run is over: its counts become past ones."""
+        counts = runtime.counts()
         for account in self._accounts.values():
-            account.past = replace(_added(account.past, runtime), pending=0, queued=0)
-        for spout in runtime.spout_tasks.values():
-            for kind, count in spout.nacks.items():
+            account.past = replace(_added(account.past, runtime, counts), pending=0, queued=0)
+        for task in counts:
+            for kind, count in task.nacks.items():
                 self.nacks[kind] = self.nacks.get(kind, 0) + count
-            self.reasons = (self.reasons + spout.reasons)[:_REASONS]
+            self.reasons = (self.reasons + task.reasons)[:_REASONS]
 
     def restarted(self) -> None:
         """The topology starts again."""
@@ -70,27 +71,28 @@ class Ledger:
             unresolved.restarted()
 
 
-def _added(past: ComponentStats, runtime: RuntimeTopology) -> ComponentStats:
-    tasks = [runtime.tasks[task_id] for task_id in runtime.assignment.tasks_of(past.component)]
-    spouts = [task for task in tasks if isinstance(task, SpoutTask)]
+def _added(past: ComponentStats, runtime: RuntimeTopology, counts: Sequence[TaskCounts]) -> ComponentStats:
+    ids = set(runtime.assignment.tasks_of(past.component))
+    tasks = [task for task in counts if task.component == past.component]
     failed, executed = sum(t.failed for t in tasks), sum(t.executed for t in tasks)
+    acked = sum(t.acked for t in tasks) if past.kind == "spout" else max(0, executed - failed)
     return replace(
         past,
-        executors=sum(1 for plan in runtime.assignment.executors if any(t.id in plan.task_ids for t in tasks)),
+        executors=sum(1 for plan in runtime.assignment.executors if not ids.isdisjoint(plan.task_ids)),
         emitted=past.emitted + sum(t.emitted for t in tasks),
         executed=past.executed + executed,
-        acked=past.acked + (sum(s.acked for s in spouts) if spouts else max(0, executed - failed)),
+        acked=past.acked + acked,
         failed=past.failed + failed,
-        timed_out=past.timed_out + sum(s.nacks.get("timeout", 0) for s in spouts),
+        timed_out=past.timed_out + sum(t.nacks.get("timeout", 0) for t in tasks),
         pending=sum(t.pending for t in tasks),
-        queued=sum(t.channel.count for t in tasks if t.channel is not None),
-        dead=past.dead + sum(s.dead for s in spouts),
-        letters_acked=past.letters_acked + sum(s.letters_acked for s in spouts),
+        queued=sum(t.queued for t in tasks),
+        dead=past.dead + sum(t.dead for t in tasks),
+        letters_acked=past.letters_acked + sum(t.letters_acked for t in tasks),
         unresolved=past.unresolved + sum(t.untracked_failures for t in tasks),
         latency_ms=_latency(tasks) or past.latency_ms,
     )
 
 
-def _latency(tasks: Sequence[Task]) -> float | None:
-    count = sum(task.latency.count for task in tasks)
-    return sum(task.latency.total for task in tasks) / count * 1000 if count else None
+def _latency(tasks: Sequence[TaskCounts]) -> float | None:
+    count = sum(task.latency_count for task in tasks)
+    return sum(task.latency_secs for task in tasks) / count * 1000 if count else None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fsshelter_py.model.ids import TaskId
+from fsshelter_py.model.ids import StreamId, TaskId
 from fsshelter_py.model.outcome import NackReason
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Start",
     "SystemTick",
     "TupleTick",
+    "Undelivered",
     "Wake",
 ]
 
@@ -96,3 +97,12 @@ class ManualOp:
     """To a manual bolt, from its collector: ``perform(flow)`` in the executor's thread."""
 
     perform: Callable[[Any], None]
+
+
+@dataclass(slots=True)
+class Undelivered:
+    """To a bolt: bundles with these anchors came from another process, and could not be read: ``error``."""
+
+    anchors: tuple[Any, ...]
+    stream: StreamId
+    error: BaseException

@@ -17,6 +17,7 @@ from fsshelter_py.model.ids import StreamId
 __all__ = [
     "annotations_of",
     "classes_of",
+    "field_names",
     "fields_of",
     "is_name",
     "is_tuple_class",
@@ -92,6 +93,19 @@ def fields_of(cls: type[Any]) -> Mapping[str, Any]:
     return types.MappingProxyType(flat)
 
 
+def field_names(cls: type[Any]) -> tuple[str, ...]:
+    """The names of the class's own fields, in order. Raises ``TypeError`` for another class."""
+    if dataclasses.is_dataclass(cls):
+        return tuple(f.name for f in dataclasses.fields(cls))
+    if hasattr(cls, "__struct_fields__"):
+        return tuple(cls.__struct_fields__)
+    if hasattr(cls, "__attrs_attrs__"):
+        return tuple(a.name for a in cls.__attrs_attrs__)
+    if is_tuple_class(cls):
+        return tuple(cls._fields)
+    raise TypeError(f"{cls!r} is no tuple class: make it a dataclass, NamedTuple, attrs class or msgspec Struct")
+
+
 def members_of(annotation: Any) -> tuple[Any, ...]:
     """The members of a union, nested ones and named aliases opened; of anything else, itself. ``Never`` has none."""
     if annotation is typing.Never or annotation is typing.NoReturn:
@@ -133,18 +147,8 @@ def annotations_of(owner: Any) -> dict[str, Any]:
 
 
 def _own_fields(cls: type[Any]) -> dict[str, Any]:
-    if dataclasses.is_dataclass(cls):
-        names = tuple(f.name for f in dataclasses.fields(cls))
-    elif hasattr(cls, "__struct_fields__"):
-        names = tuple(cls.__struct_fields__)
-    elif hasattr(cls, "__attrs_attrs__"):
-        names = tuple(a.name for a in cls.__attrs_attrs__)
-    elif is_tuple_class(cls):
-        names = tuple(cls._fields)
-    else:
-        raise TypeError(f"{cls!r} is no tuple class: make it a dataclass, NamedTuple, attrs class or msgspec Struct")
     hints = annotations_of(cls)
-    return {name: Any if hints.get(name) is Unresolved else hints.get(name, Any) for name in names}
+    return {name: Any if hints.get(name) is Unresolved else hints.get(name, Any) for name in field_names(cls)}
 
 
 def _raw_annotations(owner: Any) -> dict[str, Any]:

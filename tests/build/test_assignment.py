@@ -158,3 +158,75 @@ def test_every_task_is_on_exactly_one_executor(
             loads = [len(plan.task_ids) for plan in assignment.executors if plan.name.startswith(f"{name}-")]
             assert len(loads) == bolt.executors
             assert max(loads) - min(loads) <= 1
+
+
+# --- worker processes -----------------------------------------------------------------------------------------------
+
+
+def test_tasks_are_dealt_out_over_workers() -> None:
+    """A component of one task, and every spout, stays in the main process; each process has a share of the others."""
+    spouts = {"s": SPOUT.with_parallelism(3)}
+    bolts = {"one": SYNC, "two": SYNC.with_parallelism(2), "five": SYNC.with_parallelism(5)}
+    assignment = assign(Topology("t", spouts, bolts, (), {"workers": 3}))
+    assert assignment.workers == 3
+    of = assignment.worker_of
+    assert [of[i] for i in assignment.tasks_of("s")] == [0, 0, 0]
+    assert [of[i] for i in assignment.tasks_of("one")] == [0]
+    assert [of[i] for i in assignment.tasks_of("two")] == [0, 1]
+    assert [of[i] for i in assignment.tasks_of("five")] == [0, 1, 2, 0, 1]
+    assert [of[i] for i in assignment.tasks_of(SYSTEM)] == [0, 1, 2]
+    assert [of[i] for i in assignment.tasks_of(ACKER)] == [0]
+
+
+def test_spread_spouts_take_ackers_with_them() -> None:
+    """As many for each process as ``acker_tasks`` says."""
+    spouts = {"s": SPOUT.with_parallelism(2).with_conf(spout_workers="spread")}
+    topology = Topology("t", spouts, {"b": SYNC.with_parallelism(3)}, (), {"workers": 3, "acker_tasks": 2})
+    assignment = assign(topology)
+    of = assignment.worker_of
+    assert [of[i] for i in assignment.tasks_of("s")] == [0, 1]
+    assert [of[i] for i in assignment.tasks_of(ACKER)] == [0, 1, 0, 1]
+
+
+def test_no_more_workers_are_used_than_have_something_to_do() -> None:
+    """Two tasks at most of anything; none where all is single."""
+    assert assigned({"a": SYNC.with_parallelism(2), "b": SYNC}, workers=8).workers == 2
+    assert assigned({"a": SYNC}, workers=8).workers == 1
+    assert (
+        assign(Topology("t", {"s": SPOUT}, {"a": SYNC.with_parallelism(3)}, (), {"workers": 3}), workers=1).workers == 1
+    )
+
+
+def test_share_of_one_task_shares_the_process_executor() -> None:
+    """With as many tasks as processes each process runs them in one thread; with more each has its own."""
+    bolts = {"two": SYNC.with_parallelism(2), "four": SYNC.with_parallelism(4), "io": ASYNC.with_parallelism(2)}
+    assert placed(assigned(bolts, workers=2)) == {
+        "system": [SYSTEM],
+        "shared": [ACKER, "spout", "two"],
+        "async": ["io"],
+        "four-0": ["four"],
+        "four-1": ["four"],
+        "system@1": [SYSTEM],
+        "shared@1": ["two"],
+        "async@1": ["io"],
+        "four-0@1": ["four"],
+        "four-1@1": ["four"],
+    }
+
+
+def test_threads_asked_for_are_spread_over_workers() -> None:
+    """Each process that has tasks has one at least."""
+    names = list(placed(assigned({"a": SYNC.with_parallelism(6).with_executors(3)}, workers=2)))
+    assert [name for name in names if name.startswith("a-")] == ["a-0", "a-1", "a-0@1"]
+
+
+@given(st.integers(1, 5), st.integers(1, 6), st.integers(1, 6), st.booleans())
+def test_every_task_is_on_one_executor_of_one_process(workers: int, first: int, second: int, spread: bool) -> None:
+    """Whatever the numbers; no process that is used is without tasks."""
+    spout = SPOUT.with_parallelism(second).with_conf(spout_workers="spread" if spread else "main")
+    bolts = {"a": SYNC.with_parallelism(first), "b": ASYNC.with_parallelism(second)}
+    assignment = assign(Topology("t", {"s": spout}, bolts, (), {"workers": workers}))
+    assert sorted(i for plan in assignment.executors for i in plan.task_ids) == list(assignment.tasks)
+    users = [i for i, task in assignment.tasks.items() if task.component not in (SYSTEM, ACKER)]
+    assert {assignment.worker_of[i] for i in users} == set(range(assignment.workers))
+    assert len({plan.name for plan in assignment.executors}) == len(assignment.executors)

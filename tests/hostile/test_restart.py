@@ -63,7 +63,7 @@ def test_topology_of_the_guaranteed_example_loses_nothing_over_ten_forced_restar
             runtime = hosted._runtime
             if runtime is None:
                 break
-            runtime._report(ConnectionError(f"forced {restart}"))
+            runtime.report(ConnectionError(f"forced {restart}"))
             until(lambda: hosted.stats().restarts > restart or hosted.state == "stopped")  # noqa: B023
         summary = hosted.wait(60)
     assert (queue.left, queue.acked) == (0, 20_000)
