@@ -76,7 +76,8 @@ class Way:
 
     def send(self) -> None:
         sent = self._credit.draw(self.left, self._me)
-        self._letters.append(self.left[:sent])
+        if sent:  # an empty letter is never posted, and would hold up those behind it here
+            self._letters.append(self.left[:sent])
         self.left = self.left[sent:]
 
     def deliver(self) -> None:
