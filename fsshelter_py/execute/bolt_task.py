@@ -29,12 +29,13 @@ class BoltTask(Task):
     """A task that can be fed tuples.
 
     consume: called with ``(args, tuple, emit)`` if has_args, else with ``(tuple, emit)``.
+    emit: what it is given to emit with. emitted_now: what it has emitted since the executor last looked.
     deferred: whether feeding only hands the tuples over, to be finished later; then ``accept`` is called instead.
     sample_at: the next count of executed tuples at which a call is timed.
     tick_waits: whether a tick tuple is on its way; set by the system task, cleared here.
     """
 
-    __slots__ = ("args", "bolt", "consume", "deferred", "emit", "has_args", "sample_at", "tick_waits")
+    __slots__ = ("args", "bolt", "consume", "deferred", "emit", "emitted_now", "has_args", "sample_at", "tick_waits")
 
     def __init__(self, context: TaskContext, bolt: Bolt) -> None:
         super().__init__(context)
@@ -43,6 +44,7 @@ class BoltTask(Task):
         self.has_args = bolt.make_args is not None
         self.args: Any = None
         self.emit: Any = None
+        self.emitted_now: list[Any] = []
         self.deferred = False
         self.sample_at = 0
         self.tick_waits = False
@@ -128,7 +130,7 @@ class RunBolt(BoltTask):
         raise TerminatedError(f"{self.component} fails every tuple")
 
     def start(self, flow: Flow) -> None:
-        self.emit = flow.emitter(flow.reset_timeout)
+        self.emit, self.emitted_now = flow.emitter(flow.reset_timeout)
         super().start(flow)
 
     def handle_special(self, tuple: Any, stream: str, flow: Flow, then: Callable[[], None] | None = None) -> None:

@@ -9,11 +9,11 @@ handed it, and when that has handled it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsshelter_py.execute.delivery import HeldDelivery
-from fsshelter_py.execute.emitter import DirectTuple, Emitter, OwnEmitter
+from fsshelter_py.execute.emitter import DirectTuple, OwnEmitter, emitter
 from fsshelter_py.execute.fingerprint import Stamped, changed_fields, fingerprint
 from fsshelter_py.execute.flow import Flow
 from fsshelter_py.execute.leg import Leg
@@ -35,14 +35,19 @@ class _Printed(list[Any]):
     fingerprints: Fingerprints
 
 
-class _StampingEmitter(Emitter):
-    __slots__ = ()
+def _stamping_emitter(reset: Callable[[], None]) -> tuple[Any, list[Any]]:
+    emit, emitted = emitter(reset)
 
-    def __call__(self, tuple: Any, /) -> None:
-        self.append(Stamped(tuple))
+    def stamp(tuple: Any, /) -> None:
+        emit(Stamped(tuple))
 
-    def direct(self, task_id: int, tuple: Any, /) -> None:
-        self.append(Stamped(DirectTuple(task_id, tuple)))
+    def direct(task_id: int, tuple: Any, /) -> None:
+        emit(Stamped(DirectTuple(task_id, tuple)))
+
+    attributes: Any = stamp
+    attributes.direct = direct
+    attributes.reset_timeout = reset
+    return stamp, emitted
 
 
 class _StampingOwnEmitter(OwnEmitter):
@@ -60,7 +65,7 @@ class DebugFlow(Flow):
 
     __slots__ = ("_handling",)
 
-    emitter = _StampingEmitter
+    emitter = staticmethod(_stamping_emitter)
     own_emitter = _StampingOwnEmitter
     stamp = Stamped
 

@@ -1,7 +1,8 @@
 """What user code calls to emit.
 
-A sync bolt's emitter is the list of what it has emitted: calling it is ``list.append``, the cheapest call there is, and
-the executor routes the list after the user function has returned. It is used by the executor's thread only.
+A sync bolt's emitter is a plain function that appends to a list, the cheapest call that can have ``direct`` and
+``reset_timeout`` beside it; the executor routes the list after the user function has returned. It is used by the
+executor's thread only.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from fsshelter_py.errors import EmitError
 from fsshelter_py.model.ids import TaskId
 
-__all__ = ["DirectTuple", "Emitter", "OwnEmitter"]
+__all__ = ["DirectTuple", "OwnEmitter", "emitter"]
 
 
 class DirectTuple:
@@ -25,33 +26,33 @@ class DirectTuple:
         self.tuple = tuple
 
 
-class Emitter(list[Any]):
-    """The emitter of a sync bolt task, used for one input after the other."""
+def emitter(reset: Callable[[], None]) -> tuple[Any, list[Any]]:
+    """The emitter of a sync bolt task, used for one input after the other, and the list that it appends to."""
+    emitted: list[Any] = []
+    append = emitted.append
 
-    __slots__ = ("_reset",)
+    def emit(tuple: Any, /) -> None:
+        """Emit a tuple on the stream of its class."""
+        append(tuple)
+
+    def direct(task_id: TaskId, tuple: Any, /) -> None:
+        """Emit to one task."""
+        append(DirectTuple(task_id, tuple))
+
+    attributes: Any = emit
+    attributes.direct = direct
+    attributes.reset_timeout = reset
+    return emit, emitted
+
+
+class OwnEmitter(list[Any]):
+    """The emitter of one input, for components that work on several at once; closed when the input is done."""
+
+    __slots__ = ("_reset", "closed")
 
     def __init__(self, reset: Callable[[], None]) -> None:
         super().__init__()
         self._reset = reset
-
-    __call__ = list.append
-
-    def direct(self, task_id: TaskId, tuple: Any, /) -> None:
-        """Emit to one task."""
-        self.append(DirectTuple(task_id, tuple))
-
-    def reset_timeout(self) -> None:
-        """Start the time of the tree being worked on anew."""
-        self._reset()
-
-
-class OwnEmitter(Emitter):
-    """The emitter of one input, for components that work on several at once; closed when the input is done."""
-
-    __slots__ = ("closed",)
-
-    def __init__(self, reset: Callable[[], None]) -> None:
-        super().__init__(reset)
         self.closed = False
 
     def __call__(self, tuple: Any, /) -> None:
@@ -62,3 +63,7 @@ class OwnEmitter(Emitter):
     def direct(self, task_id: TaskId, tuple: Any, /) -> None:
         """Emit to one task."""
         self(DirectTuple(task_id, tuple))
+
+    def reset_timeout(self) -> None:
+        """Start the time of the tree being worked on anew."""
+        self._reset()

@@ -29,7 +29,7 @@ from fsshelter_py.channel import Mailbox
 from fsshelter_py.clock import Clock
 from fsshelter_py.execute.bolt_task import BoltTask
 from fsshelter_py.execute.delivery import HeldDelivery
-from fsshelter_py.execute.emitter import DirectTuple, Emitter, OwnEmitter
+from fsshelter_py.execute.emitter import DirectTuple, OwnEmitter, emitter
 from fsshelter_py.execute.leg import Leg, Outlet, Target
 from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.trees import Trees
@@ -79,7 +79,7 @@ class Flow:
         "xor",
     )
 
-    emitter: type[Emitter] = Emitter
+    emitter = staticmethod(emitter)
     own_emitter: type[OwnEmitter] = OwnEmitter
     stamp: Callable[[Any], Any] | None = None
     """What is made of a tuple that a manual bolt emits, in the emitting thread."""
@@ -122,7 +122,12 @@ class Flow:
         self.reason = None
         self.last = task
         self.begun = self.ticks
-        self.route(task, [tuple])
+        onward = task.onward.get(type(tuple))
+        if onward is None:
+            self.route(task, [tuple])
+        else:
+            task.emitted += 1
+            self.feed(onward[0], onward[1], [tuple])
         if self.anchor == 0 or self.reason is not None:
             trees = self.trees
             if self.reason is None and self.ticks - self.begun >= trees.buckets and trees.expire_here:
@@ -150,43 +155,57 @@ class Flow:
                 self.trees.fail(anchor, self.reason)
 
     def feed(self, task: BoltTask, leg: Leg, tuples: list[Any]) -> None:
-        """Hand a task tuples of the tree being worked on, then route what it emitted."""
-        self.last = task
-        if task.deferred:
-            task.accept(leg, tuples, self)
-            return
-        consume, emit = task.consume, task.emit
-        executed = task.executed
-        started = cpu = 0.0
-        if executed >= task.sample_at:
-            started, cpu = perf_counter(), thread_time()
-        if task.has_args:
-            args = task.args
-            for tuple in tuples:
-                try:
-                    if (result := consume(args, tuple, emit)) is not None:
-                        task.returned(result)
-                except BaseException as error:
-                    self.blame(task, leg, error)
-        else:
-            for tuple in tuples:
-                try:
-                    if (result := consume(tuple, emit)) is not None:
-                        task.returned(result)
-                except BaseException as error:
-                    self.blame(task, leg, error)
-        count = len(tuples)
-        task.executed = executed + count
-        if started:
-            task.sample_at = executed + _SAMPLE_EVERY
-            task.latency.add((perf_counter() - started) / count, (thread_time() - cpu) / count)
-        if emit:
-            emitted = emit[:]
-            emit.clear()
-            if leg.anchored:
-                self.route(task, emitted)
+        """Hand a task tuples of the tree being worked on, then route what it emitted; on along a chain of tasks."""
+        while True:
+            self.last = task
+            if task.deferred:
+                task.accept(leg, tuples, self)
+                return
+            consume, emit = task.consume, task.emit
+            executed = task.executed
+            started = cpu = 0.0
+            if executed >= task.sample_at:
+                started, cpu = perf_counter(), thread_time()
+            if task.has_args:
+                args = task.args
+                for tuple in tuples:
+                    try:
+                        if (result := consume(args, tuple, emit)) is not None:
+                            task.returned(result)
+                    except BaseException as error:
+                        self.blame(task, leg, error)
             else:
-                self.aside(task, emitted)
+                for tuple in tuples:
+                    try:
+                        if (result := consume(tuple, emit)) is not None:
+                            task.returned(result)
+                    except BaseException as error:
+                        self.blame(task, leg, error)
+            count = len(tuples)
+            task.executed = executed + count
+            if started:
+                task.sample_at = executed + _SAMPLE_EVERY
+                task.latency.add((perf_counter() - started) / count, (thread_time() - cpu) / count)
+            emitted = task.emitted_now
+            if not emitted:
+                return
+            tuples = emitted[:]
+            emitted.clear()
+            if not leg.anchored:
+                self.aside(task, tuples)
+                return
+            # One class, and one task of this executor that takes it: the same again for that task, without a call.
+            kind = type(tuples[0])
+            onward = task.onward.get(kind)
+            if onward is None:
+                self.route(task, tuples)
+                return
+            for tuple in tuples:
+                if type(tuple) is not kind:
+                    self.route(task, tuples)
+                    return
+            task.emitted += len(tuples)
+            task, leg = onward
 
     def aside(self, task: Task, tuples: list[Any]) -> None:
         """Route tuples that do not join the tree being worked on; in their turn, since a pair of tasks keeps order."""
@@ -199,7 +218,7 @@ class Flow:
         """Send tuples of the tree being worked on to every subscriber of their streams."""
         task.emitted += len(emitted)
         kind = type(emitted[0])
-        if (len(emitted) > 1 and len(set(map(type, emitted))) > 1) or kind is DirectTuple:
+        if kind is DirectTuple or (len(emitted) > 1 and len(set(map(type, emitted))) > 1):
             self._route_mixed(task, emitted)
             return
         try:

@@ -19,6 +19,8 @@ class Source(Protocol):
     """Where a spout task's tuples come from. Called by its executor's thread only."""
 
     tracked: bool
+    hears_acks: bool
+    """Whether it is to be told of acks of tuples that have no key."""
 
     def next(self, pending: int) -> Any:
         """``(key, tuple)``, None or END, or an awaitable of one; ``pending``: the unsettled tuples of the task."""
@@ -55,7 +57,7 @@ class Source(Protocol):
 class UnreliableSource:
     """Tuples that are never tracked."""
 
-    tracked = False
+    tracked = hears_acks = False
     dead = letters_acked = waiting = 0
 
     def __init__(self, next: Callable[[Any], Any], args: Any) -> None:
@@ -78,7 +80,7 @@ class UnreliableSource:
 class ReliableSource:
     """Tuples with an id, whose acks and nacks go to the user's handlers."""
 
-    tracked = True
+    tracked = hears_acks = True
     dead = letters_acked = waiting = 0
 
     def __init__(self, next: Callable[[Any], Any], args: Any, handlers: tuple[Any, Any] | None) -> None:
@@ -132,13 +134,13 @@ def _handler(function: Callable[..., Any] | None, *, with_reason: bool) -> Calla
 
 
 class _Entry:
-    """A tuple of a replaying source, with the number of times it was emitted."""
+    """A tuple that a replaying source emits again, with the number of times it was emitted."""
 
     __slots__ = ("attempts", "is_dead_letter", "tuple")
 
-    def __init__(self, tuple: Any, *, is_dead_letter: bool = False) -> None:
+    def __init__(self, tuple: Any, attempts: int, *, is_dead_letter: bool = False) -> None:
         self.tuple = tuple
-        self.attempts = 0
+        self.attempts = attempts
         self.is_dead_letter = is_dead_letter
 
 
@@ -147,9 +149,12 @@ class ReplayingSource:
 
     A tuple given up becomes a ``DeadLetter``. That is a source tuple of its own, tracked and replayed alike; if it is
     given up too, or nobody subscribes dead letters, it is logged.
+
+    Most tuples are acked at their first attempt: a tuple gets an entry, which is then its key, when it is nacked.
     """
 
     tracked = True
+    hears_acks = False
 
     def __init__(
         self,
@@ -175,7 +180,7 @@ class ReplayingSource:
         self._order = 0
         self.dead = self.letters_acked = 0
 
-    def next(self, pending: int) -> tuple[_Entry, Any] | None | EndOfInput:
+    def next(self, pending: int) -> tuple[_Entry | None, Any] | None | EndOfInput:
         if self._waiting and (self._waiting[0][0] <= 0 or self._waiting[0][0] <= self._clock.now()):
             entry = heapq.heappop(self._waiting)[2]
         elif self._ended:
@@ -187,18 +192,19 @@ class ReplayingSource:
             if item is END:
                 self._ended = True
                 return END if not self._waiting else None
-            if item is None:
-                return None
-            entry = _Entry(item)
+            return None if item is None else (None, item)
         entry.attempts += 1
         return entry, entry.tuple
 
-    def ack(self, key: _Entry, tuple: Any) -> None:
-        self.letters_acked += key.is_dead_letter
+    def ack(self, key: _Entry | None, tuple: Any) -> None:
+        if key is not None:
+            self.letters_acked += key.is_dead_letter
 
-    def nack(self, key: _Entry, tuple: Any, reason: NackReason) -> None:
+    def nack(self, key: _Entry | None, tuple: Any, reason: NackReason) -> None:
         if reason.kind == "stopped":
             return
+        if key is None:
+            key = _Entry(tuple, 1)
         if self._max_attempts is None or key.attempts < self._max_attempts:
             self._wait(key)
         elif key.is_dead_letter:
@@ -207,7 +213,7 @@ class ReplayingSource:
             self.dead += 1
             letter = DeadLetter(tuple, key.attempts, reason)
             if self._dead_letters:
-                self._wait(_Entry(letter, is_dead_letter=True))
+                self._wait(_Entry(letter, 0, is_dead_letter=True))
             else:
                 self._log.error("dead_letter", tuple=printed(tuple), attempts=key.attempts, reason=str(reason))
 

@@ -141,7 +141,8 @@ class SpoutTask(Task):
         source, unsettled = self._source, self.unsettled
         room = min(_BURST, self._max_pending - len(unsettled)) if source.tracked else _BURST
         asked = 0
-        until = self._clock.now() + _BURST_SECS
+        now = self._clock.now
+        until = now() + _BURST_SECS
         while asked < room:
             try:
                 answer = source.next(len(unsettled))
@@ -155,7 +156,7 @@ class SpoutTask(Task):
                 break
             if flow.after:
                 flow.run_after()
-            if self._clock.now() >= until or self.held:
+            if now() >= until or self.held:
                 break
         return asked > 0 and not self._idle_until
 
@@ -216,7 +217,11 @@ class SpoutTask(Task):
         if settled:
             if when:
                 self.latency.add(perf_counter() - when)
-            self._settled(key, value, flow.reason if is_tracked else None, flow)
+            reason = flow.reason if is_tracked else None
+            if reason is None and key is None and not self._source.hears_acks:
+                self.acked += 1
+            else:
+                self._settled(key, value, reason, flow)
         else:
             self.unsettled[flow.anchor] = (key, value, when)
         if self._abandoned:
@@ -278,7 +283,8 @@ class SpoutTask(Task):
     def _tell(self, key: Any, value: Any, reason: NackReason | None) -> Any:
         if reason is None:
             self.acked += 1
-            self._unresolved.acked(key)
+            if self._unresolved:
+                self._unresolved.acked(key)
             return self._source.ack(key, value)
         self.exhausted = False
         self.failed += 1
@@ -286,7 +292,7 @@ class SpoutTask(Task):
         if len(self.reasons) < 5:
             self.reasons.append(str(reason))
         self._unresolved.nacked(key, reason)
-        self.log.debug("nacked", tuple_id=printed(key), reason=str(reason))
+        self.log.debug("nacked", tuple_id=printed(value if key is None else key), reason=str(reason))
         return self._source.nack(key, value, reason)
 
     def _told_of_nack(self, flow: Flow, result: Any, error: BaseException | None) -> None:

@@ -16,6 +16,7 @@ from fsshelter_py.model.message import Start, Undelivered
 from fsshelter_py.model.schema import is_tuple_class
 
 if TYPE_CHECKING:
+    from fsshelter_py.execute.bolt_task import BoltTask
     from fsshelter_py.execute.flow import Flow
     from fsshelter_py.execute.leg import Leg
 
@@ -45,6 +46,7 @@ class Task:
 
     held: how many full rings, ahead of this task by direct calls, keep it from being fed.
     Invariant: the channel is open exactly if held == 0.
+    onward: of the classes in ``legs``, those that go to one task of the same executor and nowhere else.
     upstream: this task and those of the same executor that reach it by direct calls alone.
     failed: for a bolt, deliveries; for a spout, source tuples. untracked_failures: what no source tuple answers for.
     """
@@ -59,6 +61,7 @@ class Task:
         "latency",
         "legs",
         "log",
+        "onward",
         "started",
         "untracked_failures",
         "upstream",
@@ -69,6 +72,7 @@ class Task:
         self.log = GuardedLog(context.log)
         self.channel: Channel | None = None
         self.legs: dict[type[Any], tuple[Leg, ...]] = {}
+        self.onward: dict[type[Any], tuple[BoltTask, Leg]] = {}
         self.upstream: tuple[Task, ...] = (self,)
         self.held = 0
         self.started = False

@@ -38,6 +38,11 @@ def wire(topology: Topology, assignment: Assignment, tasks: Mapping[TaskId, Task
                     feeders[target.task.id].append(tasks[task_id])
     for task in tasks.values():
         task.upstream = _closure(task, feeders)
+        task.onward = {
+            cls: (legs[0].single.task, legs[0])
+            for cls, legs in task.legs.items()
+            if len(legs) == 1 and legs[0].single is not None and legs[0].single.task is not None
+        }
 
 
 class _Wiring:

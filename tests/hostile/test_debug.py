@@ -10,7 +10,6 @@ import pytest
 
 from fsshelter_py import Bolt, Collector, Delivery, Direct, Emit, Shuffle, Spout, run_no_restart, run_with
 from fsshelter_py.execute.debug_flow import DebugFlow
-from fsshelter_py.execute.emitter import Emitter
 from fsshelter_py.execute.flow import Flow
 from fsshelter_py.testing import CollectBolt, ListSpout, TopologyHarness
 from tests.hostile.tools import Log, NumberQueue
@@ -192,14 +191,15 @@ def test_run_shows_the_tuples_on_stderr(capfd: pytest.CaptureFixture[str], monke
 
 
 def test_without_debug_none_of_it_is_there() -> None:
-    """The flow and the emitters are the plain ones."""
-    for debug, flow, emitter in ((False, Flow, Emitter), (True, DebugFlow, DebugFlow.emitter)):
+    """The flow and the emitters are the plain ones, and what is emitted is the tuple itself."""
+    for debug, flow in ((False, Flow), (True, DebugFlow)):
         topology = linked((ListSpout(numbers(1)).spout, CollectBolt[Number]().bolt), debug=debug)
         with TopologyHarness(topology) as harness:
             harness.run_to_end()
             assert {type(executor.flow) for executor in harness.runtime.executors} == {flow}
             [bolt] = harness.runtime.bolt_tasks.values()
-            assert type(bolt.emit) is emitter
+            bolt.emit(Number(1))
+            assert (type(bolt.emitted_now.pop()) is Number) is not debug
 
 
 def test_failures_and_restarts_are_the_same_in_debug_mode() -> None:
