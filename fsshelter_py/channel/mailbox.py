@@ -16,12 +16,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from fsshelter_py.channel.doorbell import Doorbell
-
-if TYPE_CHECKING:
-    from fsshelter_py.channel.channel import Channel
 
 __all__ = ["Mailbox", "Waiter"]
 
@@ -34,6 +31,18 @@ class Waiter(Protocol):
         ...
 
 
+class Lanes(Protocol):
+    """What a mailbox knows of a channel: its fields, which the mailbox's lock guards."""
+
+    owner: Any
+    control: list[Any]
+    data: list[Any]
+    count: int
+    waiters: set[Waiter]
+    is_open: bool
+    queued: bool
+
+
 class Mailbox:
     """The channels of one executor, as far as they hold something."""
 
@@ -44,7 +53,7 @@ class Mailbox:
         self.lock = threading.Lock()
         self.asleep = False
         self.poked = False
-        self.ready: list[Channel] = []
+        self.ready: list[Lanes] = []
         self.bell = bell
         self.ring = ring
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fsshelter_py.build.assignment import Assignment
 from fsshelter_py.channel import Mailbox
@@ -21,9 +21,6 @@ from fsshelter_py.model.message import AckerUpdates, ResetTimeout, Undelivered
 from fsshelter_py.model.outcome import NackReason
 from fsshelter_py.model.topology import Stream, Topology
 from fsshelter_py.post import Credit, Debt, PostOffice, TupleCodec
-
-if TYPE_CHECKING:
-    from fsshelter_py.execute.part import LocalPart
 
 __all__ = ["Exchange", "RemoteChannel"]
 
@@ -109,11 +106,11 @@ class Exchange:
         self._credits: dict[TaskId, Credit] = {}
         self._debts: dict[tuple[int, TaskId], Debt] = {}
         self._legs = [Leg(s.id, s.source, anchored=s.anchored) for s in self._streams]
-        self._part: LocalPart
+        self._tasks: Mapping[TaskId, Task]
 
-    def join(self, part: LocalPart) -> None:
-        """The part that what comes in is for; before anything does."""
-        self._part = part
+    def join(self, tasks: Mapping[TaskId, Task]) -> None:
+        """The tasks that what comes in is for; before anything does."""
+        self._tasks = tasks
 
     # --- out: the executors' threads --------------------------------------------------------------------------------
 
@@ -158,7 +155,7 @@ class Exchange:
         self, source: int, number: int, target: TaskId, anchors: Any, ids: Any, sizes: list[int], packed: bytes
     ) -> None:
         debt = self._debts.get((source, target))
-        channel = self._part.tasks[target].channel
+        channel = self._tasks[target].channel
         assert channel is not None
         if debt is None:
             repay = partial(self._post.tell_plainly, source, "repay", target)
@@ -179,11 +176,11 @@ class Exchange:
         self._credits[target].repay(tuples)
 
     def _update(self, acker_id: TaskId, oks: Any, fails: Any, touched: Any) -> None:
-        channel = self._part.tasks[acker_id].channel
+        channel = self._tasks[acker_id].channel
         assert channel is not None
         channel.put(AckerUpdates([], oks, fails, touched))
 
     def _renew(self, acker_id: TaskId, anchor: int) -> None:
-        channel = self._part.tasks[acker_id].channel
+        channel = self._tasks[acker_id].channel
         assert channel is not None
         channel.put(ResetTimeout(anchor))

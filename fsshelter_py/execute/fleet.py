@@ -102,7 +102,7 @@ class Fleet:
         part: that of this process, for what will come in. functions: what letters may ask for beyond what concerns the
         fleet and the exchange. Raises ``WorkerDiedError``, or what kept a part from being built.
         """
-        self.exchange.join(part)
+        self.exchange.join(part.tasks)
         own = {"ready": self._is_ready, "broken": self._is_broken, "halted": self._has_halted}
         own |= {"count": self._counts.__setitem__, "end": self._post.end}
         self._postman = threading.Thread(

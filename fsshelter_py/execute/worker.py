@@ -64,7 +64,7 @@ class Worker:
             worker=post.me,
             exchange=exchange,
         )
-        exchange.join(self.part)
+        exchange.join(self.part.tasks)
         self.functions: Mapping[str, Callable[..., None]] = {
             **exchange.functions,
             "activate": self._activate,
