@@ -11,6 +11,7 @@ Exits with 1 where a figure is not what the documentation says.
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import signal
@@ -39,6 +40,8 @@ from fsshelter_py.spark.sessions import own_view
 
 PROGRAM = Path(__file__).parents[1] / "tests" / "spark" / "resuming.py"
 MIB = 1 << 20
+
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers, here and in the programs that are killed
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -114,7 +115,7 @@ def _start(name: str) -> SparkSession:
     if "SPARK_CONF_DIR" not in os.environ:
         quiet = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
         builder = builder.config("spark.driver.extraJavaOptions", quiet)
-    with _undisturbed_interrupt():
+    with _undisturbed_interrupt(), _own_python():
         return builder.getOrCreate()
 
 
@@ -128,6 +129,22 @@ def _find_java() -> None:
             "Spark needs Java 17 or newer, and there is no java on the PATH: install it (on Debian and Ubuntu: "
             "openjdk-17-jre-headless), or set JAVA_HOME"
         )
+
+
+@contextmanager
+def _own_python() -> Iterator[None]:
+    """Workers on this machine run this Python, with its packages, rather than the python3 of the PATH.
+
+    Not where something says what Spark to use, or how: that may be a cluster, with a Python of its own.
+    """
+    if any(name in os.environ for name in ("PYSPARK_PYTHON", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")):
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ["PYSPARK_PYTHON"]
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,9 @@ import pytest
 
 # Without the extra nothing here can be imported; test_extra.py says so in the summary.
 collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_[!e]*.py", "test_e[!x]*.py"]
+
+# Spark's workers run the python3 of the PATH where nobody says otherwise, which need not be that of the tests.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 @pytest.fixture(scope="session")
