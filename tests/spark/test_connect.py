@@ -77,7 +77,8 @@ def test_the_batch_spout_and_the_sink_work_and_the_rest_is_refused(tmp_path: Pat
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     ran = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path / "out")],
-        env=environment | {"SPARK_TESTING": "1"},  # the server takes a port that is free
+        # The server takes a port that is free, and its workers run this Python.
+        env=environment | {"SPARK_TESTING": "1", "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
         timeout=220,
