@@ -29,7 +29,10 @@ class Conf:
     """
 
     message_timeout_secs: float = _option(
-        60, "topology.message.timeout.secs", low=0.001, doc="A tree not settled in this many seconds is nacked."
+        60,
+        "topology.message.timeout.secs",
+        low=0.001,
+        doc="A tree not settled in this many seconds is nacked, half as many later at most.",
     )
     enable_message_timeouts: bool = _option(
         True, "topology.enable.message.timeouts", doc="Whether trees are ever expired."

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsshelter_py import Bolt, Emit, Group, Shuffle, Spout, TaskContext, topology
+from fsshelter_py import Bolt, Emit, Group, Shuffle, Spout, Subscriptions, TaskContext, topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ def show(total: WordCount, emit: Emit[None]) -> None:
 
 
 @topology("{name}")
-def {module}():
+def {module}() -> Subscriptions:
     sentences = Spout.replaying(sentences_of, max_attempts=3)
     splitter = Bolt.run(split)
-    counter = Bolt.run(count, make_args=lambda ctx: Counter()).with_parallelism(2)
+    counter = Bolt.run(count, make_args=lambda ctx: Counter[str]()).with_parallelism(2)
     report = Bolt.run(show)
 
     yield sentences >> splitter | Shuffle.on(Sentence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fsshelter_py.execute.manual_task import ManualBolt
 from fsshelter_py.execute.spout_task import SpoutTask
 from fsshelter_py.execute.task import Task
 from fsshelter_py.model.ids import ComponentId
@@ -14,7 +15,7 @@ __all__ = ["TaskCounts", "counts_of"]
 
 @dataclass(slots=True)
 class TaskCounts:
-    """See ``Task`` and ``SpoutTask`` for what is counted; ``acked`` and what follows are a spout's."""
+    """See ``Task`` and ``SpoutTask`` for what is counted; ``dead`` and what follows are a spout's."""
 
     component: ComponentId
     emitted: int
@@ -44,9 +45,9 @@ def counts_of(task: Task) -> TaskCounts:
         task.channel.count if task.channel is not None else 0,
         task.latency.total,
         task.latency.count,
+        task.acked if isinstance(task, (SpoutTask, ManualBolt)) else max(0, task.executed - task.failed),
     )
     if isinstance(task, SpoutTask):
-        counts.acked = task.acked
         counts.dead = task.dead
         counts.letters_acked = task.letters_acked
         counts.nacks = dict(task.nacks)

@@ -8,6 +8,7 @@ executor's thread only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 from fsshelter_py.errors import EmitError
@@ -27,17 +28,24 @@ class DirectTuple:
 
 
 def emitter(reset: Callable[[], None]) -> tuple[Any, list[Any]]:
-    """The emitter of a sync bolt task, used for one input after the other, and the list that it appends to."""
+    """The emitter of a sync bolt task, used for one input after the other, and the list that it appends to.
+
+    Made in the executor's thread, and for it alone: what another thread emits, later on, would join the tree of
+    whatever input is being handled by then.
+    """
     emitted: list[Any] = []
     append = emitted.append
+    owner = get_ident()
 
     def emit(tuple: Any, /) -> None:
         """Emit a tuple on the stream of its class."""
+        if get_ident() != owner:
+            raise EmitError("emit was called from another thread: emit before consume returns, or use Bolt.run_manual")
         append(tuple)
 
     def direct(task_id: TaskId, tuple: Any, /) -> None:
         """Emit to one task."""
-        append(DirectTuple(task_id, tuple))
+        emit(DirectTuple(task_id, tuple))
 
     attributes: Any = emit
     attributes.direct = direct

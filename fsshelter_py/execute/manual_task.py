@@ -112,13 +112,14 @@ class ManualBolt(DeferredBolt):
     emits_done: of the collector's emits, those performed; the rest are in flight.
     """
 
-    __slots__ = ("_collector", "_open", "emits_done")
+    __slots__ = ("_collector", "_open", "acked", "emits_done")
 
     def __init__(self, context: TaskContext, bolt: Bolt, clock: Clock) -> None:
         super().__init__(context, bolt, clock)
         self._collector: Any = None
         self._open: RotatingMap[int, HeldDelivery] = RotatingMap(4)
         self.emits_done = 0
+        self.acked = 0
 
     @property
     def pending(self) -> int:
@@ -170,6 +171,8 @@ class ManualBolt(DeferredBolt):
         ours = delivery.source == SYSTEM  # a tick, or an activation: nothing to settle, so it is done with the call
         if (error is not None or ours) and self._collector.close_delivery(delivery):
             self.perform_settle(delivery, error, flow)
+        elif error is not None:  # its tree may be acked by now: nobody else is told of this
+            self.blamed(error, delivery.stream, tracked=False)
         if then is not None:
             then()
 
@@ -183,6 +186,7 @@ class ManualBolt(DeferredBolt):
         if self._open.remove(id(delivery)) is None:
             flow.done -= 1  # it counted as done when it was forgotten, and does not count twice, not for a moment
         flow.finish(delivery, error)
+        self.acked += error is None
 
     def perform_renew(self, delivery: HeldDelivery, flow: Flow) -> None:
         """Keep a delivery for longer, in the executor; another thread may have asked before the acker knew of it."""

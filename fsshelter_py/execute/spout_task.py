@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from fsshelter_py.clock import Clock
-from fsshelter_py.errors import ComponentError, SourceError
+from fsshelter_py.errors import ComponentError, EmitError, SourceError
 from fsshelter_py.execute.source import Source
 from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.unresolved import Unresolved
@@ -190,6 +190,8 @@ class SpoutTask(Task):
             return False
         if not self._source.tracked:
             flow.untracked(self, [answer])
+            if flow.reason is not None and self._is_no_tuple(flow.reason):
+                raise self._error("next failed", flow.reason.error) from flow.reason.error
             return True
         try:
             key, value = answer
@@ -217,6 +219,9 @@ class SpoutTask(Task):
         if settled:
             if when:
                 self.latency.add(perf_counter() - when)
+            if flow.reason is not None and self._is_no_tuple(flow.reason):
+                self.unsettled[_NO_TREE] = (key, value, when)
+                raise self._error("next failed", flow.reason.error) from flow.reason.error
             reason = flow.reason if is_tracked else None
             if reason is None and key is None and not self._source.hears_acks:
                 self.acked += 1
@@ -228,6 +233,10 @@ class SpoutTask(Task):
             self._give_back(flow)
             return False
         return True
+
+    def _is_no_tuple(self, reason: NackReason) -> bool:
+        """Whether it failed for being of no tuple class: a mistake of the spout's, which no replay would mend."""
+        return isinstance(reason.error, EmitError) and reason.task_id == self.id
 
     def _give_back(self, flow: Flow) -> None:
         """Back from being stuck, after ``abandon``: tell the source of what that could not see yet."""

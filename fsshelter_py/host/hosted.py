@@ -70,7 +70,7 @@ class Hosted:
         restart: bool = True,
         clock: Clock | None = None,
     ) -> None:
-        conf = topology.conf
+        conf = _checked(topology).conf
         self.topology = topology
         self._start_log = start_log
         self._clock = clock if clock is not None else MonotonicClock()
@@ -338,4 +338,10 @@ def run_no_restart(topology: Topology) -> Hosted:
 
 def _log_of(topology: Topology) -> Callable[[TaskId], Any]:
     """Debug mode logs every tuple, as info."""
-    return partial(default_log, level="info") if topology.conf.debug else default_log
+    return partial(default_log, level="info") if _checked(topology).conf.debug else default_log
+
+
+def _checked(topology: Topology) -> Topology:
+    if not isinstance(topology, Topology):
+        raise TypeError(f"expected a Topology, got {topology!r}: call the topology function, as in run(word_count())")
+    return topology

@@ -74,15 +74,13 @@ class Ledger:
 def _added(past: ComponentStats, runtime: RuntimeTopology, counts: Sequence[TaskCounts]) -> ComponentStats:
     ids = set(runtime.assignment.tasks_of(past.component))
     tasks = [task for task in counts if task.component == past.component]
-    failed, executed = sum(t.failed for t in tasks), sum(t.executed for t in tasks)
-    acked = sum(t.acked for t in tasks) if past.kind == "spout" else max(0, executed - failed)
     return replace(
         past,
         executors=sum(1 for plan in runtime.assignment.executors if not ids.isdisjoint(plan.task_ids)),
         emitted=past.emitted + sum(t.emitted for t in tasks),
-        executed=past.executed + executed,
-        acked=past.acked + acked,
-        failed=past.failed + failed,
+        executed=past.executed + sum(t.executed for t in tasks),
+        acked=past.acked + sum(t.acked for t in tasks),
+        failed=past.failed + sum(t.failed for t in tasks),
         timed_out=past.timed_out + sum(t.nacks.get("timeout", 0) for t in tasks),
         pending=sum(t.pending for t in tasks),
         queued=sum(t.queued for t in tasks),
