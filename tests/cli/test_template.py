@@ -13,7 +13,7 @@ def test_dashes_become_underscores_in_files_and_stay_in_the_topology(tmp_path: P
     file, test = write("my-flow", tmp_path)
 
     assert (file.name, test.name) == ("my_flow.py", "test_my_flow.py")
-    assert '@topology("my-flow")\ndef my_flow():' in file.read_text()
+    assert '@topology("my-flow")\ndef my_flow() -> Subscriptions:' in file.read_text()
     assert "import my_flow\n" in test.read_text()
     compile(file.read_text(), file, "exec")
     compile(test.read_text(), test, "exec")
