@@ -53,10 +53,9 @@ class Channel:
 
     def offer(self, bundles: Sequence[tuple[Any, ...]], me: Mailbox) -> int:
         """Add bundles while there is room; returns how many. If not all, ``me`` is poked at the next take."""
-        mailbox = self.mailbox
         taken = 0
         wake = False
-        with mailbox.lock:
+        with self.mailbox.lock:
             count, capacity, data = self.count, self.capacity, self.data
             for bundle in bundles:
                 if count >= capacity:
@@ -67,41 +66,39 @@ class Channel:
                 taken += 1
             self.count = count
             if taken and self.is_open:
-                if not self.queued:
-                    self.queued = True
-                    mailbox.ready.append(self)
-                wake, mailbox.asleep = mailbox.asleep, False
+                wake = self._announce()
         if wake:
             self.ring()
         return taken
 
     def accept(self, bundles: Sequence[tuple[Any, ...]], tuples: int, waiter: Waiter) -> None:
         """Add bundles of so many tuples, whatever the capacity; ``waiter`` is poked at the next take."""
-        mailbox = self.mailbox
         wake = False
-        with mailbox.lock:
+        with self.mailbox.lock:
             self.data.extend(bundles)
             self.count += tuples
             self.waiters.add(waiter)
             if self.is_open:
-                if not self.queued:
-                    self.queued = True
-                    mailbox.ready.append(self)
-                wake, mailbox.asleep = mailbox.asleep, False
+                wake = self._announce()
         if wake:
             self.ring()
 
     def put(self, message: Any) -> None:
         """Add a control message."""
-        mailbox = self.mailbox
-        with mailbox.lock:
+        with self.mailbox.lock:
             self.control.append(message)
-            if not self.queued:
-                self.queued = True
-                mailbox.ready.append(self)
-            wake, mailbox.asleep = mailbox.asleep, False
+            wake = self._announce()
         if wake:
             self.ring()
+
+    def _announce(self) -> bool:
+        """Under the lock: there is something to take. Whether the executor sleeps, and is to be rung afterwards."""
+        mailbox = self.mailbox
+        if not self.queued:
+            self.queued = True
+            mailbox.ready.append(self)
+        wake, mailbox.asleep = mailbox.asleep, False
+        return wake
 
     def close(self) -> None:
         """Leave the data lane alone from the next take on; control goes on."""
