@@ -1,6 +1,6 @@
 """Waking a sleeping executor with ZeroMQ inproc messages.
 
-Thread contract. The switchboard owns the runtime's one context and the one socket that rings; every use of that socket
+Thread contract. The switchboard owns the doorbells' one context and the one socket that rings; every use of that socket
 is under its lock, so any thread may ring. A doorbell's socket is made and bound by the thread that builds the runtime,
 before the switchboard connects to it and before the executor's thread starts; from then on only that thread receives
 on it and closes it. The context is freed by whoever closes the last socket, after ``term``: a thread that is stuck in
@@ -9,6 +9,10 @@ user code when its runtime is given up closes its own when it comes back.
 One ringing ROUTER serves all endpoints, instead of a PUSH socket for each: a socket costs a file descriptor, and a
 runtime may have a thousand tasks. A ring that finds nobody asleep is never sent (the mailbox sees to that), so the lock
 is not contended.
+
+Where there are other processes, a doorbell may have an address for them, an ipc endpoint of the same socket. Rings are
+empty messages, letters are not; a letter wakes its executor as a ring does, and is received by no other thread: handing
+it on between threads would cost two fights for the interpreter.
 """
 
 from __future__ import annotations
@@ -24,32 +28,60 @@ from fsshelter_py.errors import FsShelterError
 __all__ = ["Doorbell", "Switchboard"]
 
 _RECEIVE_TIMEOUT_MS = 100
+_MOST_LETTERS = 64
 
 
 class Doorbell:
     """The end an executor sleeps on: one socket, bound to the endpoint of each of its tasks."""
 
-    def __init__(self, socket: zmq.Socket[bytes], endpoints: Sequence[str], closed: Callable[[], None]) -> None:
-        """``closed`` is called once it is closed."""
+    def __init__(
+        self,
+        socket: zmq.Socket[bytes],
+        endpoints: Sequence[str],
+        closed: Callable[[], None],
+        address: str | None = None,
+    ) -> None:
+        """``closed`` is called once it is closed. address: where letters come to, from other processes."""
         self.socket = socket
         self._closed = closed
         self.endpoints = tuple(endpoints)
+        self._letters: list[bytes] = []
         self._timeout = _RECEIVE_TIMEOUT_MS
         socket.setsockopt(zmq.RCVTIMEO, self._timeout)
-        for endpoint in self.endpoints:
+        for endpoint in (*self.endpoints, *([address] if address is not None else [])):
             socket.bind(endpoint)
 
     def wait(self, timeout_ms: int = _RECEIVE_TIMEOUT_MS) -> bool:
-        """Receive one ring, for 100 ms at most; False when none came."""
+        """Receive one ring or letter, for 100 ms at most; False when none came. A letter is kept."""
         timeout = min(max(timeout_ms, 0), _RECEIVE_TIMEOUT_MS)
         if timeout != self._timeout:
             self.socket.setsockopt(zmq.RCVTIMEO, timeout)
             self._timeout = timeout
         try:
-            self.socket.recv()
+            self.keep(self.socket.recv())
         except zmq.Again:
             return False
         return True
+
+    def keep(self, message: bytes) -> None:
+        """A message was received; a ring has done its work by that."""
+        if message:
+            self._letters.append(message)
+
+    def kept(self) -> list[bytes]:
+        """The letters received, each once."""
+        letters, self._letters = self._letters, []
+        return letters
+
+    def collect(self) -> list[bytes]:
+        """The letters received, and some that have come meanwhile; never waits."""
+        receive = self.socket.recv
+        try:
+            while len(self._letters) < _MOST_LETTERS:
+                self.keep(receive(zmq.NOBLOCK))
+        except zmq.Again:
+            pass
+        return self.kept()
 
     def close(self) -> None:
         """Free the socket; by the thread that receives on it."""
@@ -59,15 +91,15 @@ class Doorbell:
 
 
 class Switchboard:
-    """One runtime's context, and the socket that rings any of its doorbells."""
+    """The context of one runtime's doorbells, and the socket that rings any of them."""
 
-    def __init__(self, sockets: int) -> None:
-        """``sockets``: how many doorbells there will be.
+    def __init__(self, sockets: int, *, has_letters: bool = False) -> None:
+        """``sockets``: how many doorbells there will be. has_letters: whether any will have an address.
 
         Raises ``FsShelterError``, as ``doorbell`` does, where the process may open no more files.
         """
         self._wanted = sockets
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=0)
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=int(has_letters))
         self._context.set(zmq.MAX_SOCKETS, sockets + 16)
         self._lock = threading.Lock()
         self._open = True
@@ -91,12 +123,12 @@ class Switchboard:
         socket.setsockopt(zmq.RCVHWM, 0)
         return socket
 
-    def doorbell(self, endpoints: Sequence[str]) -> Doorbell:
-        """A new doorbell, bound to these endpoints; connect to them only after this."""
+    def doorbell(self, endpoints: Sequence[str], address: str | None = None) -> Doorbell:
+        """A new doorbell, bound to these endpoints and its address; connect to them only after this."""
         socket = self._socket(zmq.DEALER)
         with self._lock:
             self._bells += 1
-        return Doorbell(socket, endpoints, self._bell_closed)
+        return Doorbell(socket, endpoints, self._bell_closed, address)
 
     def connect(self, endpoint: str) -> Callable[[], None]:
         """A function that rings the doorbell bound to this endpoint, from any thread, without ever blocking."""

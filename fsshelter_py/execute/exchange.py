@@ -1,94 +1,34 @@
 """The ways from this process's tasks to those of other worker processes, and what comes in by them.
 
-What goes out: a turn's bundles of one task for one task elsewhere, as one letter; a turn's updates for an acker
-elsewhere. Sent by the executors' threads. What comes in is put in the tasks' channels by the postman, who never waits.
+What goes out is gathered by each executor's courier over a turn: bundles of one task for one task elsewhere, updates
+for an acker elsewhere. It goes straight to the executor it is for, who reads it in its turn and puts it in the channels
+of its tasks, as if it came from another executor here.
+
+Where there are many executors, it goes to their process's postman instead, who does the same for all of them, so that
+not each has to have files of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from fsshelter_py.build.assignment import Assignment
-from fsshelter_py.channel import Mailbox
 from fsshelter_py.execute.flow import Flow
 from fsshelter_py.execute.leg import Leg
+from fsshelter_py.execute.remote_channel import RemoteChannel
 from fsshelter_py.execute.task import Task
 from fsshelter_py.model.ids import TaskId
 from fsshelter_py.model.message import AckerUpdates, ResetTimeout, Undelivered
-from fsshelter_py.model.outcome import NackReason
 from fsshelter_py.model.topology import Stream, Topology
-from fsshelter_py.post import Credit, Debt, PostOffice, TupleCodec
+from fsshelter_py.post import Courier, Credit, Debt, PostOffice, TupleCodec, pack, unpack
 
-__all__ = ["Exchange", "RemoteChannel"]
+__all__ = ["Exchange"]
 
-
-class RemoteChannel:
-    """The way from one task to one of another process, for one stream. Used by the emitting task's executor only."""
-
-    __slots__ = ("_codec", "_credit", "_deliver", "_flow", "_stream", "_task")
-
-    def __init__(
-        self,
-        task: Task,
-        flow: Flow,
-        stream: Stream,
-        codec: TupleCodec,
-        credit: Credit,
-        deliver: Callable[..., None],
-    ) -> None:
-        """deliver: sends ``(anchors, ids, sizes of the bundles, their tuples packed)`` to the receiving task."""
-        self._task = task
-        self._flow = flow
-        self._stream = stream
-        self._codec = codec
-        self._credit = credit
-        self._deliver = deliver
-
-    def offer(self, bundles: Sequence[tuple[Any, ...]], me: Mailbox) -> int:
-        """Send bundles as far as there is credit; returns how many. If not all, ``me`` is poked when there is more."""
-        count = self._credit.draw(bundles, me)
-        if count:
-            self._send(bundles if count == len(bundles) else bundles[:count], me)
-        return count
-
-    def _send(self, bundles: Sequence[tuple[Any, ...]], me: Mailbox) -> None:
-        try:
-            packed = self._packed(bundles)
-        except BaseException:
-            bundles = self._without_unpackable(bundles)
-            me.poke()  # the trees that failed are told in the next turn
-            if not bundles:
-                return
-            packed = self._packed(bundles)
-        _, anchors, ids, lists = zip(*bundles, strict=True)
-        self._deliver(anchors, ids, list(map(len, lists)), packed)
-
-    def _packed(self, bundles: Sequence[tuple[Any, ...]]) -> bytes:
-        return self._codec.pack(list(chain.from_iterable([bundle[3] for bundle in bundles])))
-
-    def _without_unpackable(self, bundles: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """What can be sent; the input of each tuple that cannot has failed in the task that emitted it."""
-        flow, task = self._flow, self._task
-        rest = []
-        for leg, anchor, id, tuples in bundles:
-            kept = []
-            for tuple_ in tuples:
-                problem = self._codec.problem(tuple_)
-                if problem is None:
-                    kept.append(tuple_)
-                    continue
-                task.blamed(problem, self._stream.id, tracked=anchor is not None)
-                if anchor is not None:
-                    flow.trees.fail(anchor, NackReason("failed", task.component, task.id, problem, self._stream.id))
-            self._credit.repay(len(tuples) - len(kept))
-            if kept:
-                rest.append((leg, anchor, id, kept))
-            else:
-                flow.done += 1
-        return rest
+_MOST_ADDRESSES = 64
+"""Executors of all processes together that may have an address each."""
 
 
 class Exchange:
@@ -97,14 +37,19 @@ class Exchange:
     def __init__(self, post: PostOffice, topology: Topology, assignment: Assignment) -> None:
         self._post = post
         self._streams = topology.streams
-        self._worker_of = assignment.worker_of
         self._capacity = {
             name: topology.conf_of(name).executor_receive_buffer_size for name in (*topology.spouts, *topology.bolts)
         }
         self._component_of = {task.task_id: task.component for task in assignment.tasks.values()}
+        self._by_postman = len(assignment.executors) > _MOST_ADDRESSES
+        self._address_of = {
+            task_id: str(plan.worker) if self._by_postman else f"{plan.worker}-{plan.task_ids[0]}"
+            for plan in assignment.executors
+            for task_id in plan.task_ids
+        }
         self._codecs: dict[int, TupleCodec] = {}
-        self._credits: dict[TaskId, Credit] = {}
-        self._debts: dict[tuple[int, TaskId], Debt] = {}
+        self._credits: dict[tuple[str, TaskId], Credit] = {}
+        self._debts: dict[tuple[str, TaskId], Debt] = {}
         self._legs = [Leg(s.id, s.source, anchored=s.anchored) for s in self._streams]
         self._tasks: Mapping[TaskId, Task]
 
@@ -112,27 +57,38 @@ class Exchange:
         """The tasks that what comes in is for; before anything does."""
         self._tasks = tasks
 
+    def courier(self, task_id: TaskId) -> Courier:
+        """A courier for the executor of this task."""
+        return Courier(self._post, self._address_of[task_id])
+
+    def endpoint(self, task_id: TaskId) -> str | None:
+        """Where letters for this task's executor come to; None if the postman receives them."""
+        return None if self._by_postman else self._post.endpoint(self._address_of[task_id])
+
     # --- out: the executors' threads --------------------------------------------------------------------------------
 
     def sink(self, task: Task, flow: Flow, stream: Stream, target: TaskId) -> RemoteChannel:
         """The way from a task of this process to one of another."""
-        credit = self._credits.get(target)
+        courier = flow.courier
+        assert courier is not None
+        me, number = courier.address, self._streams.index(stream)
+        credit = self._credits.get((me, target))
         if credit is None:
-            credit = self._credits[target] = Credit(self._capacity[self._component_of[target]])
-        number, worker = self._streams.index(stream), self._worker_of[target]
-        deliver = partial(self._post.tell_plainly, worker, "deliver", self._post.me, number, target)
+            credit = self._credits[me, target] = Credit(self._capacity[self._component_of[target]])
+        deliver = partial(courier.take, self._address_of[target], "deliver", me, number, target)
         return RemoteChannel(task, flow, stream, self._codec(number), credit, deliver)
 
-    def put_to_acker(self, acker_id: TaskId) -> Callable[[AckerUpdates | ResetTimeout], None]:
-        """What puts a message in the channel of an acker of another process; what it tracks, it hears of there."""
-        worker, post = self._worker_of[acker_id], self._post
+    def put_to_acker(self, acker_id: TaskId, flow: Flow) -> Callable[[AckerUpdates | ResetTimeout], None]:
+        """What gives an executor's messages to an acker of another process; what that tracks, it hears of there."""
+        address, courier, post = self._address_of[acker_id], flow.courier, self._post
+        assert courier is not None
 
         def put(message: AckerUpdates | ResetTimeout) -> None:
-            if isinstance(message, ResetTimeout):
-                post.tell_plainly(worker, "renew", acker_id, message.anchor)
-            else:
-                tell = post.tell if message.fails else post.tell_plainly
-                tell(worker, "update", acker_id, message.oks, message.fails, message.touched)
+            if isinstance(message, ResetTimeout):  # by any thread
+                post.send(address, [("renew", acker_id, message.anchor)])
+                return
+            fails = pack(message.fails) if message.fails else None
+            courier.take(address, "update", acker_id, message.oks, fails, message.touched)
 
         return put
 
@@ -144,7 +100,13 @@ class Exchange:
             codec = self._codecs[number] = TupleCodec(stream.cls, edge=edge)
         return codec
 
-    # --- in: the postman --------------------------------------------------------------------------------------------
+    # --- in: the executor's thread, or the postman's ----------------------------------------------------------------
+
+    def read(self, letter: bytes) -> None:
+        """Do what a letter to an executor asks for."""
+        functions = self.functions
+        for name, *arguments in self._post.read(letter):
+            functions[name](*arguments)
 
     @property
     def functions(self) -> Mapping[str, Callable[..., None]]:
@@ -152,14 +114,13 @@ class Exchange:
         return {"deliver": self._take_in, "repay": self._be_repaid, "update": self._update, "renew": self._renew}
 
     def _take_in(
-        self, source: int, number: int, target: TaskId, anchors: Any, ids: Any, sizes: list[int], packed: bytes
+        self, source: str, number: int, target: TaskId, anchors: Any, ids: Any, sizes: list[int], packed: bytes
     ) -> None:
         debt = self._debts.get((source, target))
         channel = self._tasks[target].channel
         assert channel is not None
         if debt is None:
-            repay = partial(self._post.tell_plainly, source, "repay", target)
-            debt = self._debts[source, target] = Debt(channel, repay)
+            debt = self._debts[source, target] = Debt(channel, partial(self._repay, source, target))
         try:
             tuples = iter(self._codec(number).unpack(packed))
         except BaseException as error:
@@ -172,13 +133,16 @@ class Exchange:
         ]
         debt.receive(bundles, sum(sizes))
 
-    def _be_repaid(self, target: TaskId, tuples: int) -> None:
-        self._credits[target].repay(tuples)
+    def _repay(self, source: str, target: TaskId, tuples: int) -> None:
+        self._post.send(source, [("repay", source, target, tuples)])
 
-    def _update(self, acker_id: TaskId, oks: Any, fails: Any, touched: Any) -> None:
+    def _be_repaid(self, me: str, target: TaskId, tuples: int) -> None:
+        self._credits[me, target].repay(tuples)
+
+    def _update(self, acker_id: TaskId, oks: Any, fails: bytes | None, touched: Any) -> None:
         channel = self._tasks[acker_id].channel
         assert channel is not None
-        channel.put(AckerUpdates([], oks, fails, touched))
+        channel.put(AckerUpdates([], oks, unpack(fails) if fails is not None else [], touched))
 
     def _renew(self, acker_id: TaskId, anchor: int) -> None:
         channel = self._tasks[acker_id].channel

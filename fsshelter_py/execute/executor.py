@@ -4,7 +4,7 @@ Thread contract. ``turn`` and everything it calls run in the executor's thread a
 tasks and its flow. Other threads put messages in the tasks' channels, call ``halt``, and read counters. The receiving
 end of the doorbell is used, and closed, by the executor's thread.
 
-A turn: control messages of every task first, then data for a moment, then the spouts and what else is due, then the
+A turn: letters of other processes are read, into the channels; control messages of every task first, then data for a moment, then the spouts and what else is due, then the
 ackers are told and the rings offered to. An executor with nothing to do sleeps on its doorbell.
 
 Control never waits behind data: data that is not done in its moment stays in the backlog for the next turn, and the
@@ -50,6 +50,8 @@ class Executor:
         """Seconds spent asleep."""
         self.notify: Callable[[], None] | None = None
         """Called before going to sleep, while somebody waits for the runtime to be quiet."""
+        self.read: Callable[[bytes], None] | None = None
+        """What reads the letters of other processes; None where none come to this executor's doorbell."""
         self.on_exception: Callable[[BaseException], None] = lambda error: None
         self._clock = clock
         self._log = log
@@ -144,6 +146,9 @@ class Executor:
     def turn(self) -> bool:
         """Do what there is to do; whether there was anything."""
         flow, control = self.flow, self._control
+        if self.read is not None:
+            for letter in self._letters():
+                self.read(letter)
         taken = self.mailbox.take()
         worked = bool(taken)
         for task, messages, data in taken:
@@ -175,6 +180,10 @@ class Executor:
         flow.flush()
         # What the flush released has a backlog that nobody will wake this executor for.
         return worked or any(task.held == 1 for task, _ in self._backlog)
+
+    def _letters(self) -> list[bytes]:
+        assert self.mailbox.bell is not None
+        return self.mailbox.bell.collect()
 
     def _run_backlog(self, until: float) -> bool:
         """Run data until a moment, or its end; whether any was run. Where there is more, the next one is begun with."""

@@ -194,7 +194,7 @@ class Fleet:
 
     def tell(self, worker: int, name: str, *arguments: Any) -> None:
         """Have a worker do something."""
-        self._post.tell_plainly(worker, name, *arguments)
+        self._post.tell(worker, name, *arguments)
 
     def tell_all(self, name: str, *arguments: Any) -> None:
         """Have all of them do something."""
@@ -249,7 +249,7 @@ class Fleet:
             process.wait()
             os.close(writing)
         if self._postman is not None:
-            self._post.tell_plainly(0, "end")
+            self._post.tell(0, "end")
             self._postman.join(1.0)
         if self._postman is None or not self._postman.is_alive():  # else it is in user code, by way of a logger
             self._post.close()

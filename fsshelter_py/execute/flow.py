@@ -35,6 +35,7 @@ from fsshelter_py.execute.task import Task
 from fsshelter_py.execute.trees import Trees
 from fsshelter_py.model.ids import StreamId
 from fsshelter_py.model.outcome import NackReason
+from fsshelter_py.post import Courier
 from fsshelter_py.route import direct_index
 
 __all__ = ["Flow", "Spawn"]
@@ -63,6 +64,7 @@ class Flow:
         "begun",
         "blocked",
         "clock",
+        "courier",
         "dirty",
         "done",
         "flushing",
@@ -109,6 +111,8 @@ class Flow:
         self.spawn: Spawn
         """Runs a coroutine, on an event loop beside the turns; without one (``has_loop``) to its end at once."""
         self.has_loop = False
+        self.courier: Courier | None = None
+        """Takes what goes to other processes, where there are any."""
         self.after: list[Callable[[], None]] = []
         """What deferred tasks want done once the tree being worked on is put aside."""
         self.flushing = False
@@ -360,7 +364,7 @@ class Flow:
     # --- the end of a turn ------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Tell the ackers, then offer what has gathered; hold back the tasks whose way is blocked."""
+        """Tell the ackers, then offer what has gathered; hold back the tasks whose way is blocked; send the letters."""
         self.trees.flush()
         if self.blocked:
             still = []
@@ -380,6 +384,8 @@ class Flow:
                     self.blocked.append(outlet)
                     for task in outlet.task.upstream:
                         task.hold()
+        if self.courier is not None:
+            self.courier.leave()
 
     def reset_timeout(self) -> None:
         """Give the tree being worked on its time anew, at once."""

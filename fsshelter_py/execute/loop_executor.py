@@ -64,8 +64,12 @@ class LoopExecutor(Executor):
         socket = zmq.asyncio.Socket(shadow=bell.socket)
         socket.setsockopt(zmq.RCVTIMEO, -1)  # a receive that timed out would raise here, and nobody listen any more
         while True:
-            await socket.recv()
+            bell.keep(await socket.recv())
             self._nudge.set()
+
+    def _letters(self) -> list[bytes]:
+        assert self.mailbox.bell is not None
+        return self.mailbox.bell.kept()  # only the listener receives
 
     async def _step(self) -> None:
         self._nudge.clear()

@@ -73,7 +73,7 @@ class LocalPart:
         self.spout_tasks: dict[TaskId, SpoutTask] = _of(self.tasks, SpoutTask)
         self.bolt_tasks: dict[TaskId, BoltTask] = _of(self.tasks, BoltTask)
         self._manual = [bolt for bolt in self.bolt_tasks.values() if isinstance(bolt, ManualBolt)]
-        self._switchboard = Switchboard(len(plans)) if has_threads else None
+        self._switchboard = Switchboard(len(plans), has_letters=exchange is not None) if has_threads else None
         self.executors: list[Executor] = []
         try:
             for plan in plans:
@@ -98,8 +98,9 @@ class LocalPart:
         endpoints = [f"inproc://task-{task.id}" for task in tasks]
         bell: Doorbell | None = None
         rings: list[Callable[[], None]] = [_nothing for _ in endpoints]
+        first, exchange = tasks[0].id, self._exchange
         if self._switchboard is not None:
-            bell = self._switchboard.doorbell(endpoints)
+            bell = self._switchboard.doorbell(endpoints, exchange.endpoint(first) if exchange is not None else None)
             rings = [self._switchboard.connect(endpoint) for endpoint in endpoints]
         mailbox = Mailbox(bell, rings[0])
         for task, endpoint, ring in zip(tasks, endpoints, rings, strict=True):
@@ -111,6 +112,9 @@ class LocalPart:
         executor = kind(plan.name, mailbox, flow, self.clock, log=self.system_task.log)
         executor.on_exception = self.report
         executor.serve(tasks)
+        if exchange is not None:
+            flow.courier = exchange.courier(first)
+            executor.read = exchange.read if exchange.endpoint(first) is not None else None
         return executor
 
     def _debugs(self) -> bool:
@@ -133,21 +137,21 @@ class LocalPart:
                     acker.spouts[spout.id] = spout.channel.put
         ackers = [t.task_id for t in self.assignment.tasks.values() if t.component == ACKER]
         own = [index for index, acker_id in enumerate(ackers) if acker_id in self.acker_tasks]
-        puts = [self._put_to_acker(acker_id) for acker_id in ackers]
         conf = self.topology.conf
         for executor in self.executors:
             # What is done has made progress all the time.
             expire_here = conf.enable_message_timeouts and conf.timeout_mode == "emit"
+            puts = [self._put_to_acker(acker_id, executor.flow) for acker_id in ackers]
             executor.flow.trees = Trees(puts, expire_here=expire_here)
             if len(own) < len(ackers) and own:
                 executor.flow.new_anchor = partial(_anchor_of, executor.flow.new_id, len(ackers), own)
 
-    def _put_to_acker(self, acker_id: TaskId) -> Callable[[Any], None]:
+    def _put_to_acker(self, acker_id: TaskId, flow: Flow) -> Callable[[Any], None]:
         acker = self.acker_tasks.get(acker_id)
         if acker is not None:
             return partial(_put, acker)
         assert self._exchange is not None
-        return self._exchange.put_to_acker(acker_id)
+        return self._exchange.put_to_acker(acker_id, flow)
 
     # --- what a coordinator asks of it ------------------------------------------------------------------------------
 

@@ -3,9 +3,10 @@
 May import: errors, clock, conf, model, channel. Knows nothing of tasks and trees.
 """
 
+from fsshelter_py.post.courier import Courier
 from fsshelter_py.post.credit import Credit, Debt
 from fsshelter_py.post.packing import pack, unpack
 from fsshelter_py.post.post_office import PostOffice
 from fsshelter_py.post.tuple_codec import TupleCodec, UnpackableTuple
 
-__all__ = ["Credit", "Debt", "PostOffice", "TupleCodec", "UnpackableTuple", "pack", "unpack"]
+__all__ = ["Courier", "Credit", "Debt", "PostOffice", "TupleCodec", "UnpackableTuple", "pack", "unpack"]

@@ -1,13 +1,15 @@
 """One process's end of the ZeroMQ ipc sockets between the worker processes of a topology.
 
-Each process binds one PULL socket, and connects a PUSH socket to that of every process it sends to, its own too. A
-letter is a function's name and its arguments; between two processes letters arrive in the order sent. Data, acker
-messages and credit share the sockets: none waits behind data for longer than it takes to read it, for the postman never
-waits for room (see ``Credit``), and what is on its way is bounded by the credit.
+A letter is some calls: names of functions, with their arguments. It goes to an address, a file of the topology's
+directory. Each process has one for what concerns it as a whole, its number, where the postman receives. An executor may
+have one of its own, at its doorbell, for data, acks and credit. To one address, letters arrive in the order sent.
+Nobody waits for room (see ``Credit``), and what is on its way is bounded by the credit.
 
-Thread contract. One thread, the postman, receives. Each PUSH socket is used under a lock of its own, so that any thread
-may send and no letter has to wait until a postman has the interpreter: a send only hands the letter to ZeroMQ's own
-thread, and never blocks (no high-water mark). ``close`` comes after the postman has ended; sends after it are ignored.
+Thread contract. One thread, the postman, receives here. Each sending socket is used under a lock of its own, so that
+any thread may send and no letter has to wait until another thread has the interpreter: a send only hands the letter to
+ZeroMQ's own thread, and never blocks (no high-water mark). ``close`` comes after the postman has ended; sends after it
+are ignored. The context is not that of the doorbells: a thread that is stuck in user code keeps theirs from being
+freed, and this one has to be, for the last letters to arrive.
 
 The sockets are files in a directory that only this user may enter, because letters are unpickled.
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,49 +39,56 @@ class PostOffice:
         self.me = me
         self._directory = directory
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context(io_threads=1)
-        self._inbox = self._socket(zmq.PULL)
+        self._inbox = self._socket()
         self._inbox.setsockopt(zmq.RCVTIMEO, _IDLE_MS)
-        self._inbox.bind(self._endpoint(me))
+        self._inbox.bind(self.endpoint(str(me)))
         self._ended = False
         self._lock = threading.Lock()
-        self._outboxes: dict[int, tuple[threading.Lock, zmq.Socket[bytes]]] = {}
+        self._outboxes: dict[str, tuple[threading.Lock, zmq.Socket[bytes]]] = {}
 
-    def _socket(self, kind: int) -> zmq.Socket[bytes]:
-        socket = self._context.socket(kind)
+    def _socket(self) -> zmq.Socket[bytes]:
+        socket = self._context.socket(zmq.DEALER)
         socket.setsockopt(zmq.LINGER, 0)
         socket.setsockopt(zmq.SNDHWM, 0)
         socket.setsockopt(zmq.RCVHWM, 0)
         return socket
 
-    def _endpoint(self, worker: int) -> str:
-        return f"ipc://{self._directory}/{worker}"
+    def endpoint(self, address: str) -> str:
+        """The ZeroMQ endpoint of an address: what a DEALER that receives its letters is bound to."""
+        return f"ipc://{self._directory}/{address}"
 
-    def _outbox(self, worker: int) -> tuple[threading.Lock, zmq.Socket[bytes]]:
-        """The way to a process that has bound its socket."""
+    def _outbox(self, address: str) -> tuple[threading.Lock, zmq.Socket[bytes]]:
+        """The way to an address, whose socket is bound."""
         with self._lock:
-            if worker not in self._outboxes:
-                socket = self._socket(zmq.PUSH)
-                socket.connect(self._endpoint(worker))
-                self._outboxes[worker] = threading.Lock(), socket
-            return self._outboxes[worker]
+            if address not in self._outboxes:
+                socket = self._socket()
+                socket.connect(self.endpoint(address))
+                self._outboxes[address] = threading.Lock(), socket
+            return self._outboxes[address]
 
     # --- any thread -------------------------------------------------------------------------------------------------
 
     def tell(self, worker: int, name: str, *arguments: Any) -> None:
         """Have another process call one of its functions. Raises what keeps an argument from being packed."""
-        self._send(worker, pack((name, arguments)))
+        self._send(str(worker), pack([(name, *arguments)]))
 
-    def tell_plainly(self, worker: int, name: str, *arguments: Any) -> None:
-        """The same, faster, for arguments of built-in types."""
-        self._send(worker, pickle.dumps((name, arguments), protocol=5))
+    def send(self, address: str, calls: Sequence[tuple[Any, ...]]) -> None:
+        """Have functions called, with arguments of built-in types: names and arguments."""
+        self._send(address, pickle.dumps(calls, protocol=5))
 
-    def _send(self, worker: int, letter: bytes) -> None:
-        lock, socket = self._outboxes.get(worker) or self._outbox(worker)
+    def _send(self, address: str, letter: bytes) -> None:
+        lock, socket = self._outboxes.get(address) or self._outbox(address)
         with lock:
             if not socket.closed:
                 socket.send(letter, zmq.NOBLOCK)
 
-    # --- the postman ------------------------------------------------------------------------------------------------
+    # --- who receives -----------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def read(letter: bytes) -> Sequence[tuple[Any, ...]]:
+        """The calls of a letter."""
+        calls: Sequence[tuple[Any, ...]] = unpack(letter)
+        return calls
 
     def serve(
         self,
@@ -95,8 +104,8 @@ class PostOffice:
                 on_idle()
                 continue
             try:
-                name, arguments = unpack(letter)
-                functions[name](*arguments)
+                for name, *arguments in self.read(letter):
+                    functions[name](*arguments)
             except BaseException as error:
                 on_exception(error)
 

@@ -21,7 +21,7 @@ def test_letters_arrive_in_order_and_errors_are_reported() -> None:
 
         def send(sender: int) -> None:
             for number in range(200):
-                here.tell_plainly(1, "take", sender, number)
+                here.send("1", [("take", sender, number)])
 
         senders = [threading.Thread(target=send, args=(sender,)) for sender in range(3)]
         for thread in senders:
@@ -36,7 +36,7 @@ def test_letters_arrive_in_order_and_errors_are_reported() -> None:
         assert [type(error) for error in errors] == [KeyError]
         here.close()
         there.close()
-        here.tell_plainly(1, "take", 0, 0)  # ignored
+        here.send("1", [("take", 0, 0)])  # ignored
 
 
 def test_sockets_are_files_of_the_directory() -> None:
