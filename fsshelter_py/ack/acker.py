@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Final, Literal
 
-from fsshelter_py.ack.rotating_map import RotatingMap
 from fsshelter_py.ack.settled import Outcome, Settled
 from fsshelter_py.ack.tree import Toucher, Tree
 from fsshelter_py.errors import ConfError
@@ -53,17 +53,18 @@ class Acker:
     Raises ``ConfError`` for fewer than two buckets, a capacity below one or an unknown mode.
     """
 
-    __slots__ = ("_buckets", "_capacity", "_fresh", "_held", "_progress", "_settled", "_tick", "_trees")
+    __slots__ = ("_buckets", "_capacity", "_generations", "_held", "_progress", "_settled", "_tick", "_trees")
 
     # Each tree tells when its time started, and a tick looks at all of them, instead of trees that move between the
-    # buckets of a RotatingMap: one lookup a message for one pass over the unsettled trees each half timeout.
+    # buckets of a RotatingMap: one lookup a message for one pass over the unsettled trees each half timeout. For the
+    # same reason what is settled is in one set, whatever bucket it is of.
     _trees: dict[int, Tree]
     # _held == how many of _trees are tracked; _held <= _capacity
     _held: int
     # disjoint from _trees
-    _settled: RotatingMap[int, None]
-    # how many were put into _settled since it was last rotated; _fresh < _REMEMBERED
-    _fresh: int
+    _settled: set[int]
+    # what is in _settled, each once, youngest last: one list for each bucket, of fewer than _REMEMBERED
+    _generations: deque[list[int]]
 
     def __init__(
         self, buckets: int = 3, capacity: int | None = None, timeout_mode: Literal["emit", "progress"] = "emit"
@@ -72,8 +73,10 @@ class Acker:
             raise ConfError([f"capacity: expected 1 or more, or None for no bound, got {capacity!r}"])
         if timeout_mode not in ("emit", "progress"):
             raise ConfError([f"timeout_mode: expected 'emit' or 'progress', got {timeout_mode!r}"])
-        self._settled = RotatingMap(buckets)
-        self._fresh = 0
+        if buckets < 2:
+            raise ConfError([f"buckets: expected 2 or more, got {buckets!r}"])
+        self._settled = set()
+        self._generations = deque([] for _ in range(buckets))
         self._buckets = buckets
         self._capacity = math.inf if capacity is None else capacity
         self._progress = timeout_mode == "progress"
@@ -97,18 +100,21 @@ class Acker:
             Where it was so long ago that the tree would have expired, it expires.
         Does nothing where the anchor is tracked already: which of two would be the right one cannot be known.
         """
+        if since is None:
+            since = self._tick
         tree = self._trees.get(anchor)
         if tree is None:
             if anchor in self._settled:
                 return None
-            tree = self._trees[anchor] = Tree(self._tick)
+            tree = self._trees[anchor] = Tree(since, xor, by)
         elif tree.tracked:
             return None
-        tree.xor ^= xor
-        tree.since = self._tick if since is None else since
+        else:
+            tree.since = since
+            tree.xor ^= xor
+            if tree.by is None:
+                tree.by = by
         tree.tracked = True
-        if tree.by is None:
-            tree.by = by
         tree.task = task
         tree.tuple_id = tuple_id
         self._held += 1
@@ -118,7 +124,7 @@ class Acker:
             return self._settle(anchor, tree, "acked")
         if self._held > self._capacity:
             return self._settle(anchor, tree, "nacked", NackReason("capacity"))
-        if tree.since <= self._tick - self._buckets:
+        if since <= self._tick - self._buckets:
             return self._expire(anchor, tree)
         return None
 
@@ -213,12 +219,13 @@ class Acker:
     def _settle(self, anchor: int, tree: Tree, outcome: Outcome, reason: NackReason | None = None) -> Settled:
         del self._trees[anchor]
         self._held -= 1
-        self._settled.put(anchor, None)
-        self._fresh += 1
-        if self._fresh == _REMEMBERED:
+        self._settled.add(anchor)
+        fresh = self._generations[-1]
+        fresh.append(anchor)
+        if len(fresh) == _REMEMBERED:
             self._forget_oldest()
         return Settled(tree.task, tree.tuple_id, outcome, reason)
 
     def _forget_oldest(self) -> None:
-        self._settled.rotate()
-        self._fresh = 0
+        self._settled.difference_update(self._generations.popleft())
+        self._generations.append([])

@@ -39,10 +39,9 @@ class Tree:
     since: int
     by: Toucher | None
 
-    def __init__(self, since: int) -> None:
-        self.xor = 0
-        self.seen_ok = False
-        self.failure = None
-        self.tracked = False
+    def __init__(self, since: int, xor: int = 0, by: Toucher | None = None) -> None:
         self.since = since
-        self.by = None
+        self.xor = xor
+        self.by = by
+        self.seen_ok = self.tracked = False
+        self.failure = None

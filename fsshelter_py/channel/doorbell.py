@@ -75,12 +75,10 @@ class Doorbell:
 
     def collect(self) -> list[bytes]:
         """The letters received, and some that have come meanwhile; never waits."""
-        receive = self.socket.recv
-        try:
-            while len(self._letters) < _MOST_LETTERS:
-                self.keep(receive(zmq.NOBLOCK))
-        except zmq.Again:
-            pass
+        socket = self.socket
+        # To ask first takes half the time of an exception, which is how a receive says that there is nothing.
+        while len(self._letters) < _MOST_LETTERS and socket.get(zmq.EVENTS) & zmq.POLLIN:
+            self.keep(socket.recv(zmq.NOBLOCK))
         return self.kept()
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +66,9 @@ class AckerTask(Task):
             self._tell(settled)
 
     def _tell(self, settled: Iterable[Settled]) -> None:
-        by_task: dict[TaskId, list[tuple[Any, NackReason | None]]] = {}
+        by_task: dict[TaskId, list[tuple[Any, NackReason | None]]] = defaultdict(list)
         for one in settled:
-            reason = None if one.outcome == "acked" else one.reason
-            by_task.setdefault(one.task, []).append((one.tuple_id, reason))
+            by_task[one.task].append((one.tuple_id, one.reason))
         for task_id, settlements in by_task.items():
             self.spouts[task_id](Settlements(settlements))
 

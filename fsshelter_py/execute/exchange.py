@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import islice
+from itertools import accumulate
 from typing import Any
 
 from fsshelter_py.build.assignment import Assignment
@@ -52,6 +52,12 @@ class Exchange:
         self._debts: dict[tuple[str, TaskId], Debt] = {}
         self._legs = [Leg(s.id, s.source, anchored=s.anchored) for s in self._streams]
         self._tasks: Mapping[TaskId, Task]
+        self.functions: Mapping[str, Callable[..., None]] = {
+            "deliver": self._take_in,
+            "repay": self._be_repaid,
+            "update": self._update,
+            "renew": self._renew,
+        }
 
     def join(self, tasks: Mapping[TaskId, Task]) -> None:
         """The tasks that what comes in is for; before anything does."""
@@ -108,11 +114,6 @@ class Exchange:
         for name, *arguments in self._post.read(letter):
             functions[name](*arguments)
 
-    @property
-    def functions(self) -> Mapping[str, Callable[..., None]]:
-        """By the names that letters call them by."""
-        return {"deliver": self._take_in, "repay": self._be_repaid, "update": self._update, "renew": self._renew}
-
     def _take_in(
         self, source: str, number: int, target: TaskId, anchors: Any, ids: Any, sizes: list[int], packed: bytes
     ) -> None:
@@ -122,16 +123,18 @@ class Exchange:
         if debt is None:
             debt = self._debts[source, target] = Debt(channel, partial(self._repay, source, target))
         try:
-            tuples = iter(self._codec(number).unpack(packed))
+            tuples = self._codec(number).unpack(packed)
         except BaseException as error:
             channel.put(Undelivered(anchors, self._streams[number].id, error))
             debt.forgive(sum(sizes))
             return
         leg = self._legs[number]
+        ends = list(accumulate(sizes))
         bundles = [
-            (leg, anchor, id, list(islice(tuples, size))) for anchor, id, size in zip(anchors, ids, sizes, strict=True)
+            (leg, anchor, id, tuples[end - size : end])
+            for anchor, id, size, end in zip(anchors, ids, sizes, ends, strict=True)
         ]
-        debt.receive(bundles, sum(sizes))
+        debt.receive(bundles, len(tuples))
 
     def _repay(self, source: str, target: TaskId, tuples: int) -> None:
         self._post.send(source, [("repay", source, target, tuples)])

@@ -6,8 +6,9 @@ must return soon. Everything else may be called from any thread: it puts message
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from typing import Any
 
 from fsshelter_py.build.assignment import Assignment, ExecutorPlan
@@ -144,7 +145,7 @@ class LocalPart:
             puts = [self._put_to_acker(acker_id, executor.flow) for acker_id in ackers]
             executor.flow.trees = Trees(puts, expire_here=expire_here)
             if len(own) < len(ackers) and own:
-                executor.flow.new_anchor = partial(_anchor_of, executor.flow.new_id, len(ackers), own)
+                executor.flow.new_anchor = _anchors(executor.flow.new_id(), len(ackers), own).__next__
 
     def _put_to_acker(self, acker_id: TaskId, flow: Flow) -> Callable[[Any], None]:
         acker = self.acker_tasks.get(acker_id)
@@ -265,10 +266,14 @@ def bolt_order(topology: Topology) -> list[ComponentId]:
     return [c for c in in_order((*topology.spouts, *topology.bolts), edges) if c in topology.bolts]
 
 
-def _anchor_of(new_id: Callable[[], int], ackers: int, own: Sequence[int]) -> int:
-    """An anchor whose acker, which is its rest by their number, is one of this process."""
-    id = new_id()
-    return (id // ackers + 1) * ackers + own[id % len(own)]
+def _anchors(start: int, ackers: int, own: Sequence[int]) -> Iterator[int]:
+    """Anchors whose acker, which is their rest by the number of all, is one of this process, from a random start on.
+
+    Unlike the ids of deliveries, they only have to differ.
+    """
+    for base in count(start - start % ackers + ackers, ackers):
+        for acker in own:
+            yield base + acker
 
 
 def _of(tasks: Mapping[TaskId, Task], kind: type[Any]) -> dict[TaskId, Any]:

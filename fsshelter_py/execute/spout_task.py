@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SpoutTask"]
 
-_BURST = 32
+_BURST = 64
 _BURST_SECS = 0.005
 _SAMPLE_EVERY = 16
 _NO_TREE = 0
@@ -268,6 +268,8 @@ class SpoutTask(Task):
 
     def settle(self, message: Settlements, flow: Flow) -> None:
         """The acker settled some trees of this task."""
+        self._idle_until = 0.0
+        hears_acks = self._source is None or self._source.hears_acks
         for anchor, reason in message.settled:
             if reason is not None:
                 self.at_rest = False
@@ -276,7 +278,10 @@ class SpoutTask(Task):
                 key, value, when = found
                 if when:
                     self.latency.add(perf_counter() - when)
-                self._settled(key, value, reason, flow)
+                if reason is None and key is None and not hears_acks:
+                    self.acked += 1
+                else:
+                    self._settled(key, value, reason, flow)
         self._rest()
 
     def _settled(self, key: Any, value: Any, reason: NackReason | None, flow: Flow) -> None:

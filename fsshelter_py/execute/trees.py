@@ -22,7 +22,7 @@ class Trees:
     then is heard of between them, however long user code kept the executor.
     """
 
-    __slots__ = ("_fails", "_oks", "_puts", "_several", "_touched", "_tracks", "buckets", "enabled", "expire_here")
+    __slots__ = ("_parts", "_puts", "buckets", "enabled", "expire_here")
 
     def __init__(self, puts: Sequence[Callable[[Any], None]], buckets: int = 3, *, expire_here: bool = True) -> None:
         """puts: for each acker what puts a message in its channel.
@@ -31,61 +31,40 @@ class Trees:
         took too long.
         """
         self._puts = tuple(puts)
-        self._several = len(self._puts) > 1
         self.enabled = bool(self._puts)
         """Whether there is an acker at all; without one nothing is tracked."""
         self.buckets = buckets
         self.expire_here = expire_here
-        self._tracks: list[tuple[int, TaskId, int, int, TaskId]] = []
-        self._oks: dict[int, int] = {}
-        self._fails: list[tuple[int, NackReason]] = []
-        self._touched: dict[int, TaskId] = {}
+        self._parts = [AckerUpdates([], {}, [], {}) for _ in self._puts]
 
     def track(self, anchor: int, task_id: TaskId, xor: int, since: int, last: TaskId) -> None:
         """A source tuple was emitted, after ``since`` ticks; ``xor`` folds the ids of what it caused.
 
         last: the task that it, or what it caused, came to last.
         """
-        self._tracks.append((anchor, task_id, xor, since, last))
+        parts = self._parts
+        parts[anchor % len(parts)].tracks.append((anchor, task_id, xor, since, last))
 
     def ok(self, anchor: Any, xor: int, task_id: TaskId) -> None:
         """Something was done, or caused, in a tree or in several."""
-        oks, touched = self._oks, self._touched
-        if type(anchor) is int:
-            oks[anchor] = oks.get(anchor, 0) ^ xor
-            touched[anchor] = task_id
-        else:
-            for one in anchor:
-                oks[one] = oks.get(one, 0) ^ xor
-                touched[one] = task_id
+        parts = self._parts
+        for one in (anchor,) if type(anchor) is int else anchor:
+            part = parts[one % len(parts)]
+            oks = part.oks
+            oks[one] = oks[one] ^ xor if one in oks else xor
+            part.touched[one] = task_id
 
     def fail(self, anchor: Any, reason: NackReason) -> None:
         """A tree, or several, failed."""
         for one in (anchor,) if type(anchor) is int else anchor:
-            self._fails.append((one, reason))
+            self._parts[one % len(self._parts)].fails.append((one, reason))
 
     def flush(self) -> None:
         """Send what has gathered."""
-        if not (self._oks or self._tracks or self._fails):
-            return
-        updates = AckerUpdates(self._tracks, self._oks, self._fails, self._touched)
-        self._tracks, self._oks, self._fails, self._touched = [], {}, [], {}
-        if not self._several:
-            self._puts[0](updates)
-            return
-        count = len(self._puts)
-        parts = [AckerUpdates([], {}, [], {}) for _ in self._puts]
-        for track in updates.tracks:
-            parts[track[0] % count].tracks.append(track)
-        for anchor, xor in updates.oks.items():
-            part = parts[anchor % count]
-            part.oks[anchor] = xor
-            part.touched[anchor] = updates.touched[anchor]
-        for fail in updates.fails:
-            parts[fail[0] % count].fails.append(fail)
-        for put, part in zip(self._puts, parts, strict=True):
+        for index, part in enumerate(self._parts):
             if part.tracks or part.oks or part.fails:
-                put(part)
+                self._parts[index] = AckerUpdates([], {}, [], {})
+                self._puts[index](part)
 
     def reset_timeout(self, anchor: Any) -> None:
         """Give a tree, or several, their time anew, at once."""

@@ -29,7 +29,11 @@ class Credit:
 
     def draw(self, bundles: Sequence[tuple[Any, ...]], me: Mailbox) -> int:
         """How many of the bundles may be sent; they are paid for. If not all, ``me`` is poked when it is repaid."""
+        tuples = sum([len(bundle[-1]) for bundle in bundles])
         with self._lock:
+            if tuples <= self._left:
+                self._left -= tuples
+                return len(bundles)
             for count, bundle in enumerate(bundles):
                 if self._left <= 0:
                     self._waiting.add(me)
