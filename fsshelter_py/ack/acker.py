@@ -14,7 +14,7 @@ from fsshelter_py.model.outcome import NackReason
 
 __all__ = ["Acker"]
 
-_REMEMBERED: Final = 8192
+_REMEMBERED: Final = 1024
 """Settled trees remembered in each bucket; see ``Acker`` for what that bounds."""
 
 
@@ -36,7 +36,7 @@ class Acker:
     **After the end.** Late calls are common for a nacked tree, whose other branches go on; they do nothing, nor does a
     second ``track``. For that, anchors of settled trees are remembered until the buckets have rotated: without it, a
     late ``ok`` and a second ``track`` could meet and settle a tuple twice. To remember all of them would cost memory by
-    the rate of tuples (80 MB a million, and there may be millions in a minute), so it is the last 8,192 a bucket, at
+    the rate of tuples (80 MB a million, and there may be millions in a minute), so it is the last 1,024 a bucket, at
     most. A tree forgotten so soon still cannot settle again unless it is tracked again, and a spout takes a new anchor
     for each emit; its late calls leave an entry that vanishes like any untracked one.
 

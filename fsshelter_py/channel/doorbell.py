@@ -20,6 +20,8 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import zmq
 
@@ -46,6 +48,7 @@ class Doorbell:
         self._closed = closed
         self.endpoints = tuple(endpoints)
         self._letters: list[bytes] = []
+        self._events: Callable[[], Any] = partial(socket.get, zmq.EVENTS)
         self._timeout = _RECEIVE_TIMEOUT_MS
         socket.setsockopt(zmq.RCVTIMEO, self._timeout)
         for endpoint in (*self.endpoints, *([address] if address is not None else [])):
@@ -75,10 +78,9 @@ class Doorbell:
 
     def collect(self) -> list[bytes]:
         """The letters received, and some that have come meanwhile; never waits."""
-        socket = self.socket
         # To ask first takes half the time of an exception, which is how a receive says that there is nothing.
-        while len(self._letters) < _MOST_LETTERS and socket.get(zmq.EVENTS) & zmq.POLLIN:
-            self.keep(socket.recv(zmq.NOBLOCK))
+        while len(self._letters) < _MOST_LETTERS and self._events() & zmq.POLLIN:
+            self.keep(self.socket.recv(zmq.NOBLOCK))
         return self.kept()
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from fsshelter_py.errors import ComponentError, FsShelterError
+from fsshelter_py.errors import ComponentError, EmitError, FsShelterError
 from fsshelter_py.execute.leg import Leg
 from fsshelter_py.execute.task import Task
 from fsshelter_py.model.component import Bolt, BoltKind
@@ -86,6 +86,8 @@ class BoltTask(Task):
             return
 
         def done() -> None:
+            if self.emitted_now:
+                self.drop_late()
             self.started = False
             self.close(flow)
             deactivated()
@@ -105,6 +107,14 @@ class BoltTask(Task):
     def call(self, argument: Any, emit: Any) -> Any:
         """Call the user function."""
         return self.consume(self.args, argument, emit) if self.has_args else self.consume(argument, emit)
+
+    def drop_late(self) -> None:
+        """Tuples were emitted when no input was being handled: nothing can be told of what they were emitted for."""
+        late = self.emitted_now[:]
+        del self.emitted_now[: len(late)]
+        problem = f"{self.component} emitted {printed(late[0])} after consume had returned, in another thread"
+        error = EmitError(f"{problem}: emit before it returns, or use Bolt.run_manual; {len(late)} dropped")
+        self.blamed(error, None, tracked=False)
 
     def returned(self, result: Any) -> None:
         """The user function of a sync bolt returned something. Raises ``TypeError`` if that means it did not run."""

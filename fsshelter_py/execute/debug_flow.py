@@ -10,8 +10,10 @@ handed it, and when that has handled it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from fsshelter_py.errors import EmitError
 from fsshelter_py.execute.delivery import HeldDelivery
 from fsshelter_py.execute.emitter import DirectTuple, OwnEmitter, emitter
 from fsshelter_py.execute.fingerprint import Stamped, changed_fields, fingerprint
@@ -36,13 +38,17 @@ class _Printed(list[Any]):
 
 
 def _stamping_emitter(reset: Callable[[], None]) -> tuple[Any, list[Any]]:
+    """Made in the executor's thread, and for it alone."""
     emit, emitted = emitter(reset)
+    owner = get_ident()
 
     def stamp(tuple: Any, /) -> None:
+        if get_ident() != owner:
+            raise EmitError("emit was called from another thread: emit before consume returns, or use Bolt.run_manual")
         emit(Stamped(tuple))
 
     def direct(task_id: int, tuple: Any, /) -> None:
-        emit(Stamped(DirectTuple(task_id, tuple)))
+        stamp(DirectTuple(task_id, tuple))
 
     attributes: Any = stamp
     attributes.direct = direct

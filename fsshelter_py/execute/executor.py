@@ -4,8 +4,9 @@ Thread contract. ``turn`` and everything it calls run in the executor's thread a
 tasks and its flow. Other threads put messages in the tasks' channels, call ``halt``, and read counters. The receiving
 end of the doorbell is used, and closed, by the executor's thread.
 
-A turn: letters of other processes are read, into the channels; control messages of every task first, then data for a moment, then the spouts and what else is due, then the
-ackers are told and the rings offered to. An executor with nothing to do sleeps on its doorbell.
+A turn: letters of other processes are read, into the channels; then control messages of every task, data for a moment,
+the spouts and what else is due; then the ackers are told and the rings offered to. An executor with nothing to do
+sleeps on its doorbell.
 
 Control never waits behind data: data that is not done in its moment stays in the backlog for the next turn, and the
 task is held meanwhile, so that its ring fills up and holds back whoever sends to it.

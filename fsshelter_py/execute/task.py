@@ -53,11 +53,13 @@ class Task:
 
     __slots__ = (
         "channel",
+        "component",
         "context",
         "emitted",
         "executed",
         "failed",
         "held",
+        "id",
         "latency",
         "legs",
         "log",
@@ -69,6 +71,8 @@ class Task:
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context
+        self.id = context.task_id
+        self.component = context.component
         self.log = GuardedLog(context.log)
         self.channel: Channel | None = None
         self.legs: dict[type[Any], tuple[Leg, ...]] = {}
@@ -81,14 +85,6 @@ class Task:
         self.failed = 0
         self.untracked_failures = 0
         self.latency = Latency()
-
-    @property
-    def id(self) -> int:
-        return self.context.task_id
-
-    @property
-    def component(self) -> str:
-        return self.context.component
 
     def learn(self, kind: type[Any]) -> tuple[Leg, ...]:
         """The legs for a class met for the first time: those of a base class, or none. Raises ``EmitError``."""

@@ -44,7 +44,7 @@ class TupleCodec:
             self._getters = [attrgetter(name) for name in names]
             slots = [vars(cls).get(name) for name in names]
             if "__dataclass_fields__" in vars(cls) and all(isinstance(slot, MemberDescriptorType) for slot in slots):
-                self._setters = [slot.__set__ for slot in slots]  # type: ignore[union-attr]
+                self._setters = [slot.__set__ for slot in slots]
 
     def pack(self, tuples: Sequence[Any]) -> bytes:
         """The tuples as bytes. Raises whatever stands in the way; ``problem`` tells which tuple and which field."""

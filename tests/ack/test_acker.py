@@ -272,7 +272,7 @@ def test_memory_stays_flat_without_a_tick(late: bool) -> None:
             acker.fail(anchor)
         acker.ok(anchor, 0b1)
         most = max(most, held(acker)) if anchor % 100 == 0 else most
-    assert most <= 3 * 8192
+    assert most <= 3 * 1024
     for _ in range(3):
         acker.tick()
     assert held(acker) == 0
@@ -284,7 +284,7 @@ def test_recently_settled_trees_are_remembered_however_many_settle() -> None:
     for anchor in range(50_000):
         acker.track(anchor, 1, anchor, 0b1)
         acker.ok(anchor, 0b1)
-    for anchor in range(50_000 - 2 * 8192, 50_000):
+    for anchor in range(50_000 - 2 * 1024, 50_000):
         assert acker.track(anchor, 1, anchor) is None
         assert acker.ok(anchor, 0) is None
     assert len(acker) == 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from fsshelter_py import (
+    END,
     Bolt,
     Collector,
     ComponentError,
@@ -20,12 +22,48 @@ from fsshelter_py import (
     run_no_restart,
     topology,
 )
-from fsshelter_py.testing import CollectBolt, ListSpout
+from fsshelter_py.testing import CollectBolt, ListSpout, TopologyHarness
 from tests.shapes import Number, linked, numbers
 
 
-def test_emit_from_another_thread_is_refused_and_joins_no_tree() -> None:
-    """It would join whatever tree is being worked on by then."""
+@pytest.mark.parametrize("has_next", [True, False])
+def test_emit_after_consume_has_returned_joins_no_tree_and_is_counted(has_next: bool) -> None:
+    """It is found at the next input or when the bolt is deactivated: nobody can tell what it was emitted for."""
+    answers: list[Any] = [(1, Number(1)), None, *[(2, Number(2))] * has_next, END]
+    emitters: list[Emit[Number]] = []
+
+    def keep(_: Number, emit: Emit[Number]) -> None:
+        emitters.append(emit)
+
+    bolt, last = Bolt.run(keep).with_name("late"), CollectBolt[Number]()
+    spout = Spout.run_reliable(lambda _: answers.pop(0) if len(answers) > 1 else END)
+    with TopologyHarness(linked((spout, bolt), (bolt, last.bolt))) as harness:
+        harness.run_until_idle()
+        emitters[0](Number(7))
+        emitters[0].direct(1, Number(8))
+        summary = harness.run_to_end()
+    assert last.tuples == []
+    assert summary.acked == 1 + has_next
+    assert summary.components["late"].failed == 1
+    assert not summary.ok
+
+
+def test_emits_of_other_threads_before_consume_returns_belong_to_its_input() -> None:
+    """A bolt may have a pool work for it, as long as it waits."""
+
+    def emit_elsewhere(number: Number, emit: Emit[Number]) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(emit, numbers(20, start=number.n)))
+
+    source, last = ListSpout(numbers(30)), CollectBolt[Number]()
+    bolt = Bolt.run(emit_elsewhere)
+    summary = run_no_restart(linked((source.spout, bolt), (bolt, last.bolt))).wait(30)
+    assert summary.ok
+    assert len(last.tuples) == 600
+
+
+def test_debug_mode_refuses_emits_of_other_threads() -> None:
+    """At once, where the mistake is: later they would join whatever is handled by then."""
     refused: list[BaseException] = []
 
     def emit_elsewhere(number: Number, emit: Emit[Number]) -> None:
@@ -42,7 +80,7 @@ def test_emit_from_another_thread_is_refused_and_joins_no_tree() -> None:
 
     source, last = ListSpout(numbers(3)), CollectBolt[Number]()
     bolt = Bolt.run(emit_elsewhere)
-    summary = run_no_restart(linked((source.spout, bolt), (bolt, last.bolt))).wait(30)
+    summary = run_no_restart(linked((source.spout, bolt), (bolt, last.bolt), debug=True)).wait(30)
     assert summary.ok
     assert last.tuples == []
     assert len(refused) == 6
