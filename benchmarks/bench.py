@@ -12,6 +12,7 @@ from rich.console import Console
 from benchmarks.contestant import JOBS
 from benchmarks.measure import in_process, measure
 from benchmarks.report import Table, machine, of_job, show, write
+from benchmarks.workers import SHAPES
 
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
 
@@ -39,6 +40,26 @@ def latency(rounds: int, quick: bool, say: Callable[[str], None]) -> Table:
     return Table("Latency", remark, ("", "p50", "p99", "longest"), rows)
 
 
+def workers(rounds: int, quick: bool, say: Callable[[str], None]) -> Table:
+    """Two worker processes against one."""
+    rows = []
+    for name, shape in SHAPES.items():
+        size = str(shape.size // 10 if quick else shape.size)
+        found: dict[int, list[float]] = {1: [], 2: []}
+        for number in range(rounds):
+            say(f"workers: round {number + 1} of {rounds}: {shape.title}")
+            for count in (1, 2) if number % 2 else (2, 1):
+                found[count].append(in_process("benchmarks.workers", name, str(count), size)["micros"])
+        pairs = [one / two for one, two in zip(found[1], found[2], strict=True)]
+        one, two = (statistics.median(micros) for micros in found.values())
+        spread = f"{min(pairs):.2f} to {max(pairs):.2f}"
+        rows.append((shape.title, f"{one / two:.2f}", spread, f"{one:.2f}", f"{two:.2f}", shape.unit))
+    remark = (
+        f"µs by the clock, medians of {rounds} rounds; ratio of throughput, one process = 1, and of each round's pair"
+    )
+    return Table("Worker processes", remark, ("", "two", "from, to", "µs in one", "µs in two", "for a"), rows)
+
+
 def growth(rounds: int, quick: bool, say: Callable[[str], None]) -> Table:
     """Time a tuple and memory, as tuples, tasks and pending tuples become more."""
     rows = []
@@ -60,7 +81,8 @@ def growth(rounds: int, quick: bool, say: Callable[[str], None]) -> Table:
 def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    names = [*JOBS, "latency", "growth"]
+    others = {"latency": latency, "workers": workers, "growth": growth}
+    names = [*JOBS, *others]
     parser.add_argument("--quick", action="store_true", help="a tenth of the work, two rounds")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds of each (5)")
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=f"some of: {', '.join(names)}")
@@ -79,7 +101,7 @@ def main() -> None:
                 job = JOBS[name]
                 table = of_job(job, measure(job, rounds, 0.1 if options.quick else 1.0, status.update))
             else:
-                table = (latency if name == "latency" else growth)(rounds, options.quick, status.update)
+                table = others[name](rounds, options.quick, status.update)
             tables.append(table)
             show(table, console)
     if options.write:
