@@ -6,7 +6,6 @@ to the last one ended. A wrong outcome is an error, in every run.
 
 from __future__ import annotations
 
-import gc
 import json
 import resource
 import sys
@@ -20,6 +19,7 @@ from benchmarks.number_jobs import NUMBER_JOBS
 from benchmarks.peers import PEERS
 from benchmarks.word_jobs import WORD_JOBS
 from benchmarks.workloads import PLACEMENTS
+from fsshelter_py.garbage import collect_less
 
 __all__ = ["JOBS", "contestants", "main"]
 
@@ -61,7 +61,7 @@ def main(job_name: str, contestant: str, size: str) -> None:
     except ModuleNotFoundError as error:
         print(json.dumps({"missing": error.name}))
         return
-    gc.collect()
+    collect_less()
     before = resource.getrusage(resource.RUSAGE_SELF)
     start = perf_counter()
     outcome = timed()

@@ -30,6 +30,7 @@ from fsshelter_py import (
     run_no_restart,
     topology,
 )
+from fsshelter_py.garbage import collect_less
 
 __all__ = ["SHAPES", "Shape", "main"]
 
@@ -98,6 +99,7 @@ SHAPES = {
 def main(shape_name: str, workers: str, size: str) -> None:
     """Measure once; SIZE is rounded down to an even number."""
     count = int(size) // _TASKS * _TASKS
+    collect_less()
     made = SHAPES[shape_name].make(count).with_conf({"workers": int(workers), "placement": "shared"})
     hosted = run_no_restart(made)
     while hosted.state == "starting":

@@ -6,7 +6,6 @@ summary and errors go to stderr.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib.metadata import version
@@ -31,6 +30,7 @@ from fsshelter_py.cli.session import Session, View
 from fsshelter_py.cli.topologies import Target
 from fsshelter_py.clock import MonotonicClock
 from fsshelter_py.errors import TopologyFailedError
+from fsshelter_py.garbage import collect_less
 from fsshelter_py.host import run as host
 from fsshelter_py.host import run_no_restart as host_once
 
@@ -151,7 +151,7 @@ def run(
 
 def _run(target: Target, session: Session, *, machine_read: bool, quiet: bool) -> int:
     topology = target.topology()
-    _collect_less()
+    collect_less()
     log: Any = structlog.get_logger()
     try:
         summary = session.run(topology)
@@ -168,16 +168,6 @@ def _run(target: Target, session: Session, *, machine_read: bool, quiet: bool) -
     if session.signalled is not None:
         return session.signalled
     return 0 if summary.ok else UNSETTLED
-
-
-def _collect_less() -> None:
-    """Look for garbage cycles less often: tuples in flight make none, and are many where tasks have their own threads.
-
-    There the default thresholds took 20 to 27 % of the time of the word count. Reference counting goes on as ever.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def _view(prints: Prints, log_format: LogFormat, *, quiet: bool) -> View:

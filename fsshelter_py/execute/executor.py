@@ -195,19 +195,14 @@ class Executor:
             assert isinstance(task, BoltTask)
             if not task.started:
                 self._drop(data)
-            while data and task.held == 1:
-                worked = True
-                flow.bundle(task, data.popleft())
-                if flow.after:
-                    flow.run_after()
-                if now() >= until:
-                    flow.flush()
-                    break
+            worked = worked or (bool(data) and task.held == 1)
+            flow.bundles(task, data, until)
             if data:
                 backlog.append((task, data))
             else:
                 task.release()
             if now() >= until:
+                flow.flush()
                 break
         return worked
 

@@ -21,6 +21,7 @@ plain version of the same rule is the reference interpreter in the tests.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from time import perf_counter, thread_time
 from typing import Any, Protocol
@@ -149,18 +150,24 @@ class Flow:
         self.anchor = self.reason = None
         self.route(task, tuples)
 
-    def bundle(self, task: BoltTask, bundle: tuple[Leg, Any, int, list[Any]]) -> None:
-        """Run what came from another executor."""
-        leg, anchor, self.xor, tuples = bundle
-        self.anchor = anchor
-        self.reason = None
-        self.feed(task, leg, tuples)
-        self.done += 1
-        if anchor is not None:
-            if self.reason is None:
-                self.trees.ok(anchor, self.xor, task.id)
-            else:
-                self.trees.fail(anchor, self.reason)
+    def bundles(self, task: BoltTask, bundles: deque[tuple[Leg, Any, int, list[Any]]], until: float) -> None:
+        """Run what came from another executor, until a moment, or until the task is held for more than this."""
+        feed, trees, task_id, now = self.feed, self.trees, task.id, self.clock.now
+        while bundles and task.held == 1:
+            leg, anchor, self.xor, tuples = bundles.popleft()
+            self.anchor = anchor
+            self.reason = None
+            feed(task, leg, tuples)
+            self.done += 1
+            if anchor is not None:
+                if self.reason is None:
+                    trees.ok(anchor, self.xor, task_id)
+                else:
+                    trees.fail(anchor, self.reason)
+            if self.after:
+                self.run_after()
+            if now() >= until:
+                break
 
     def feed(self, task: BoltTask, leg: Leg, tuples: list[Any]) -> None:
         """Hand a task tuples of the tree being worked on, then route what it emitted; on along a chain of tasks."""

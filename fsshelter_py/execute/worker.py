@@ -27,6 +27,7 @@ from fsshelter_py.execute.forwarding import forwarding_log
 from fsshelter_py.execute.hooks import Hooks
 from fsshelter_py.execute.part import LocalPart
 from fsshelter_py.execute.share import Share
+from fsshelter_py.garbage import collect_less
 from fsshelter_py.post import PostOffice, unpack
 
 __all__ = ["main"]
@@ -142,6 +143,7 @@ def main() -> None:
     except BaseException as error:
         post.tell(_MAIN, "broken", post.me, error)
     else:
+        collect_less()
         post.tell(_MAIN, "ready", post.me)
         post.serve(worker.functions, lambda error: post.tell(_MAIN, "error", error), worker.check)
     post.close(_LAST_LETTERS_MS)
