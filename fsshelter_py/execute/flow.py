@@ -145,6 +145,11 @@ class Flow:
         self.trees.track(self.anchor, task.id, self.xor, self.begun, self.last.id)
         return False
 
+    def root_unfollowed(self, task: Task, tuple: Any) -> bool:
+        """The same without an acker: it is settled, whatever becomes of it."""
+        self.untracked(task, [tuple])
+        return True
+
     def untracked(self, task: Task, tuples: list[Any]) -> None:
         """Run tuples that belong to no tree."""
         self.anchor = self.reason = None

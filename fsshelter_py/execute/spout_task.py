@@ -138,27 +138,69 @@ class SpoutTask(Task):
             if self._clock.now() < self._idle_until:
                 return False
             self._idle_until = 0.0
-        source, unsettled = self._source, self.unsettled
-        room = min(_BURST, self._max_pending - len(unsettled)) if source.tracked else _BURST
-        asked = 0
-        now = self._clock.now
+        tracked = self._source.tracked
+        room = min(_BURST, self._max_pending - len(self.unsettled)) if tracked else _BURST
+        return self._burst(self._source.next, room, flow) and not self._idle_until
+
+    def _burst(self, next: Callable[[int], Any], room: int, flow: Flow) -> bool:
+        """Ask for so many tuples, for a moment, and run each; whether any was asked for.
+
+        In one loop: a function for each answer took a twentieth of the time of a word count.
+        """
+        source, unsettled, current = self._source, self.unsettled, self._current
+        tracked, hears_acks, followed, now = source.tracked, source.hears_acks, flow.trees.enabled, self._clock.now
+        root = flow.root if followed else flow.root_unfollowed
         until = now() + _BURST_SECS
-        while asked < room:
+        for asked in range(room):
+            if asked and (self.held or now() >= until):  # the first may be one that was asked for earlier
+                break
             try:
-                answer = source.next(len(unsettled))
+                answer = next(len(unsettled))
             except BaseException as error:
                 raise self._error("next failed", error) from error
-            asked += 1
-            if answer.__class__ is not tuple and inspect.isawaitable(answer):
-                self._asking = flow.spawn(answer, self._answered)
+            if not tracked or answer.__class__ is not tuple:
+                if self._is_nothing(answer, flow):
+                    break
+                if not tracked:
+                    self._run_untracked(answer, flow)
+                    continue
+            try:
+                key, value = answer
+            except (TypeError, ValueError) as error:
+                problem = f"next returned {printed(answer)}; expected (tuple_id, tuple), None or END"
+                raise ComponentError(problem, component=self.component, task_id=self.id) from error
+            when = 0.0
+            if self.emitted >= self._sample_at:
+                self._sample_at = self.emitted + _SAMPLE_EVERY
+                when = perf_counter()
+            current.append((key, value, when))
+            if self._abandoned:
+                self._give_back(flow)
                 break
-            if not self._take(answer, flow):
+            is_settled = root(self, value)
+            try:
+                current.pop()
+            except IndexError:  # abandoned meanwhile, and told so
+                break
+            if not is_settled:
+                unsettled[flow.anchor] = (key, value, when)
+            else:
+                if when:
+                    self.latency.add(perf_counter() - when)
+                reason = flow.reason
+                if reason is None and key is None and not hears_acks:
+                    self.acked += 1
+                elif reason is not None and self._is_no_tuple(reason):
+                    unsettled[_NO_TREE] = (key, value, when)
+                    raise self._error("next failed", reason.error) from reason.error
+                else:
+                    self._settled(key, value, reason if followed else None, flow)
+            if self._abandoned:
+                self._give_back(flow)
                 break
             if flow.after:
                 flow.run_after()
-            if now() >= until or self.held:
-                break
-        return asked > 0 and not self._idle_until
+        return room > 0
 
     def _answered(self, flow: Flow, answer: Any, error: BaseException | None) -> None:
         self._asking = None
@@ -173,66 +215,31 @@ class SpoutTask(Task):
                 self._rest()
                 return
             raise self._error("next failed", error) from error
-        self._take(answer, flow)
+        self._burst(lambda _: answer, 1, flow)
         self._rest()
 
-    def _take(self, answer: Any, flow: Flow) -> bool:
-        """Run what ``next`` answered; False if there is nothing more now."""
+    def _is_nothing(self, answer: Any, flow: Flow) -> bool:
+        """Whether what ``next`` answered is no tuple yet: there is none now, or no more, or it has to be awaited."""
         if answer is None:
             waiting = self._source.due()
             until = self._clock.now() + self._idle_secs
             self._idle_until = until if waiting is None else min(until, max(waiting, 1e-9))
-            return False
-        if answer is END:
+        elif answer is END:
             self.exhausted = True
             self._rest()
             self._on_change()
-            return False
-        if not self._source.tracked:
-            flow.untracked(self, [answer])
-            if flow.reason is not None and self._is_no_tuple(flow.reason):
-                raise self._error("next failed", flow.reason.error) from flow.reason.error
-            return True
-        try:
-            key, value = answer
-        except (TypeError, ValueError) as error:
-            problem = f"next returned {printed(answer)}; expected (tuple_id, tuple), None or END"
-            raise ComponentError(problem, component=self.component, task_id=self.id) from error
-        sampled = self.emitted >= self._sample_at
-        when = perf_counter() if sampled else 0.0
-        if sampled:
-            self._sample_at = self.emitted + _SAMPLE_EVERY
-        self._current.append((key, value, when))
-        if self._abandoned:
-            self._give_back(flow)
-            return False
-        is_tracked = flow.trees.enabled
-        if is_tracked:
-            settled = flow.root(self, value)
+        elif inspect.isawaitable(answer):
+            self._asking = flow.spawn(answer, self._answered)
         else:
-            flow.untracked(self, [value])
-            settled = True
-        try:
-            self._current.pop()
-        except IndexError:  # abandoned meanwhile, and told so
-            return False
-        if settled:
-            if when:
-                self.latency.add(perf_counter() - when)
-            if flow.reason is not None and self._is_no_tuple(flow.reason):
-                self.unsettled[_NO_TREE] = (key, value, when)
-                raise self._error("next failed", flow.reason.error) from flow.reason.error
-            reason = flow.reason if is_tracked else None
-            if reason is None and key is None and not self._source.hears_acks:
-                self.acked += 1
-            else:
-                self._settled(key, value, reason, flow)
-        else:
-            self.unsettled[flow.anchor] = (key, value, when)
-        if self._abandoned:
-            self._give_back(flow)
             return False
         return True
+
+    def _run_untracked(self, value: Any, flow: Flow) -> None:
+        flow.untracked(self, [value])
+        if flow.reason is not None and self._is_no_tuple(flow.reason):
+            raise self._error("next failed", flow.reason.error) from flow.reason.error
+        if flow.after:
+            flow.run_after()
 
     def _is_no_tuple(self, reason: NackReason) -> bool:
         """Whether it failed for being of no tuple class: a mistake of the spout's, which no replay would mend."""
