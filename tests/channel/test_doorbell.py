@@ -2,8 +2,10 @@
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import zmq
 
 from fsshelter_py.channel import Doorbell, Switchboard
 
@@ -97,3 +99,33 @@ def test_rings_from_many_threads_all_arrive(board: Switchboard) -> None:
         heard += 1
     assert heard == 4000
     closing([bell])
+
+
+def test_letters_wake_the_doorbell_with_an_address_and_are_kept(tmp_path: Path) -> None:
+    """Each once, in the order sent, whether it was waited for or had come before; rings in between are no letters."""
+    board = Switchboard(1, has_letters=True)
+    address = f"ipc://{tmp_path}/1"
+    bell = board.doorbell(["inproc://a"], address)
+    ring = board.connect("inproc://a")
+    context = zmq.Context(io_threads=1)
+    sender = context.socket(zmq.DEALER)
+    sender.connect(address)
+    received: list[bytes] = []
+    for number in range(200):
+        sender.send(b"%d" % number)
+        if number % 7 == 0:
+            ring()
+        if number % 3 == 0:
+            assert bell.wait()
+        if number % 10 == 0:
+            received += bell.collect()
+    while len(received) < 200:
+        assert bell.wait(100)
+        received += bell.collect()
+    assert received == [b"%d" % number for number in range(200)]
+    assert bell.collect() == bell.kept() == []
+    sender.close(linger=0)
+    context.term()
+    bell.close()
+    board.term()
+    assert board.is_freed

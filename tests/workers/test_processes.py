@@ -41,6 +41,8 @@ from fsshelter_py import (
     run_no_restart,
     run_with,
 )
+from fsshelter_py.build.assignment import assign
+from fsshelter_py.execute import exchange
 from fsshelter_py.testing import CollectBolt, ListSpout, run_to_end
 from tests.shapes import Letter, Number, linked, numbers
 from tests.workers.shared_book import SharedBook
@@ -79,6 +81,30 @@ def test_tasks_are_spread_over_processes_and_every_tuple_is_acked(workers: int) 
     assert summary.ok
     assert summary.components["c1"].executed == summary.components["c1"].emitted == 3000
     assert summary.components["c1"].latency_ms is not None
+
+
+def test_many_executors_have_no_address_each() -> None:
+    """Sockets are files, of which a process may have few: then the postmen hand on what comes."""
+    source, sink = ListSpout(numbers(2000)), CollectBolt[Seen]()
+    many, few = passing(80), Bolt.run(again).with_parallelism(4)
+    topology = linked(
+        (source.spout, many, Group.by(Number, "n")),
+        (many, few, Group.by(Seen, "n")),
+        (few, sink.bolt, Shuffle.on(Seen)),
+        workers=2,
+        placement="per-task",
+        executor_receive_buffer_size=4,
+    )
+    assert len(assign(topology).executors) > exchange._MOST_ADDRESSES
+    summary = run_to_end(topology)
+    assert summary.ok
+    assert sorted(seen.n for seen in sink.tuples) == list(range(2000))
+    assert len({seen.task for seen in sink.tuples}) == 80
+    assert len({seen.pid for seen in sink.tuples}) == 2
+
+
+def again(seen: Seen, emit: Emit[Seen]) -> None:
+    emit(seen)
 
 
 @WORKERS
