@@ -26,7 +26,7 @@ __all__ = [
 def user_functions(component: Spout | Bolt) -> dict[str, Callable[..., Any]]:
     """The functions that the user gave the component, by the name of the parameter that took them."""
     if isinstance(component, Bolt):
-        given: dict[str, Any] = {"consume": component.consume}
+        given: dict[str, Any] = {"consume": component.consume, "deactivate": component.deactivate}
     else:
         given = {name: getattr(component, name) for name in ("next", "items", "make_acker", "deactivate")}
     return {name: function for name, function in given.items() if function is not None} | (
@@ -35,7 +35,12 @@ def user_functions(component: Spout | Bolt) -> dict[str, Callable[..., Any]]:
 
 
 def is_async(component: Spout | Bolt) -> bool:
-    """Whether the component runs on an event loop: one of its functions is a coroutine function."""
+    """Whether the component runs on an event loop: one of its functions is a coroutine function.
+
+    What a bolt does when it stops is not for that.
+    """
+    if isinstance(component, Bolt):
+        return is_coroutine_function(component.consume)
     return any(is_coroutine_function(function) for function in user_functions(component).values())
 
 

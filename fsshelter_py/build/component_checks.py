@@ -91,6 +91,8 @@ def _function_problems(component: Spout | Bolt, role: str, function: Any) -> Ite
         yield f"{role} is {function!r}: expected a function"
         return
     parameters = _OTHERS.get(role) or _CONSUME[component.kind]  # type: ignore[index]
+    if role == "deactivate" and isinstance(component, Bolt) and component.make_args is None:
+        yield f"deactivate {spelled(function)} is given what make_args makes: give make_args too"
     if role == "consume" and component.make_args is not None:
         parameters = ("args", *parameters)
     if not accepts(function, len(parameters)):

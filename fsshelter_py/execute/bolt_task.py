@@ -90,12 +90,33 @@ class BoltTask(Task):
                 self.drop_late()
             self.started = False
             self.close(flow)
-            deactivated()
+            self._deactivate(flow, deactivated)
 
         if self.bolt.deactivation is not None:
             self.handle_special(self.bolt.deactivation, "__deactivation", flow, done)
         else:
             done()
+
+    def _deactivate(self, flow: Flow, deactivated: Callable[[], None]) -> None:
+        """Have the user close what ``make_args`` opened; ``deactivated`` when that is done, well or not."""
+        if self.bolt.deactivate is None:
+            deactivated()
+            return
+
+        def done(flow: Flow, result: Any, error: BaseException | None) -> None:
+            if error is not None:
+                self.log.error("deactivate_failed", exc_info=error)
+            deactivated()
+
+        try:
+            result = self.bolt.deactivate(self.args)
+        except BaseException as error:
+            done(flow, None, error)
+            return
+        if inspect.isawaitable(result):
+            flow.spawn(result, done)
+        else:
+            done(flow, result, None)
 
     def close(self, flow: Flow) -> None:
         """Let go of what will not be finished any more."""

@@ -91,7 +91,7 @@ def _outline_of_spout(spout: Spout) -> Spout:
 
 
 def _outline_of_bolt(bolt: Bolt) -> Bolt:
-    return replace(bolt, consume=_elsewhere, make_args=None, activation=None, deactivation=None)
+    return replace(bolt, consume=_elsewhere, make_args=None, deactivate=None, activation=None, deactivation=None)
 
 
 def _elsewhere(*_: Any) -> None:

@@ -185,12 +185,13 @@ class Spout(_Component):
 class Bolt(_Component):
     """A processor of tuples. Made by ``run``, ``run_terminator``, ``run_batched`` or ``run_manual``.
 
-    consume: the user's function. max_size, max_wait: of a batched bolt.
+    consume, deactivate: the user's functions. max_size, max_wait: of a batched bolt.
     activation, deactivation: tuples handled at start and at stop.
     """
 
     kind: BoltKind
     consume: Callable[..., Any]
+    deactivate: Callable[[Any], object] | None = None
     max_size: int | None = None
     max_wait: float | None = None
     activation: Any = None
@@ -210,16 +211,30 @@ class Bolt(_Component):
 
     @overload
     @staticmethod
-    def run(consume: Callable[[A, Any, Emit[Any]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
+    def run(
+        consume: Callable[[A, Any, Emit[Any]], object],
+        *,
+        make_args: MakeArgs[A],
+        deactivate: Callable[[A], object] | None = None,
+    ) -> Bolt: ...
 
     @staticmethod
-    def run(consume: Callable[..., object], *, make_args: Callable[[TaskContext], Any] | None = None) -> Bolt:
+    def run(
+        consume: Callable[..., object],
+        *,
+        make_args: Callable[[TaskContext], Any] | None = None,
+        deactivate: Callable[[Any], object] | None = None,
+    ) -> Bolt:
         """A bolt that acks a tuple when ``consume([args,] tuple, emit)`` returns and fails it when it raises.
 
         consume: a function or a coroutine function.
         make_args: ``make_args(ctx)`` gives ``args``, once per task, in its executor; without it there is none.
+        deactivate: ``deactivate(args)``, a function or a coroutine function, once per task when the topology stops or
+            restarts, after all that it was handed: to close what ``make_args`` opened. What it raises is logged.
+
+        The other kinds take ``make_args`` and ``deactivate`` alike.
         """
-        return Bolt(kind=BoltKind.RUN, consume=consume, make_args=make_args)
+        return Bolt(kind=BoltKind.RUN, consume=consume, make_args=make_args, deactivate=deactivate)
 
     @overload
     @staticmethod
@@ -227,14 +242,22 @@ class Bolt(_Component):
 
     @overload
     @staticmethod
-    def run_terminator(consume: Callable[[A, Any, Emit[Any]], object], *, make_args: MakeArgs[A]) -> Bolt: ...
+    def run_terminator(
+        consume: Callable[[A, Any, Emit[Any]], object],
+        *,
+        make_args: MakeArgs[A],
+        deactivate: Callable[[A], object] | None = None,
+    ) -> Bolt: ...
 
     @staticmethod
     def run_terminator(
-        consume: Callable[..., object], *, make_args: Callable[[TaskContext], Any] | None = None
+        consume: Callable[..., object],
+        *,
+        make_args: Callable[[TaskContext], Any] | None = None,
+        deactivate: Callable[[Any], object] | None = None,
     ) -> Bolt:
         """A bolt that handles every tuple, then always fails it (FsShelter's auto-nack)."""
-        return Bolt(kind=BoltKind.TERMINATOR, consume=consume, make_args=make_args)
+        return Bolt(kind=BoltKind.TERMINATOR, consume=consume, make_args=make_args, deactivate=deactivate)
 
     @overload
     @staticmethod
@@ -245,7 +268,12 @@ class Bolt(_Component):
     @overload
     @staticmethod
     def run_batched(
-        consume: Callable[[A, list[Any], Emit[Any]], object], *, max_size: int, max_wait: float, make_args: MakeArgs[A]
+        consume: Callable[[A, list[Any], Emit[Any]], object],
+        *,
+        max_size: int,
+        max_wait: float,
+        make_args: MakeArgs[A],
+        deactivate: Callable[[A], object] | None = None,
     ) -> Bolt: ...
 
     @staticmethod
@@ -255,6 +283,7 @@ class Bolt(_Component):
         max_size: int,
         max_wait: float,
         make_args: Callable[[TaskContext], Any] | None = None,
+        deactivate: Callable[[Any], object] | None = None,
     ) -> Bolt:
         """A bolt that handles tuples in batches: ``consume([args,] tuples, emit)``.
 
@@ -262,7 +291,14 @@ class Bolt(_Component):
         first has waited ``max_wait`` seconds, when the input ends and on stop. The whole batch is acked or failed;
         what is emitted joins the trees of all its tuples.
         """
-        return Bolt(kind=BoltKind.BATCHED, consume=consume, make_args=make_args, max_size=max_size, max_wait=max_wait)
+        return Bolt(
+            kind=BoltKind.BATCHED,
+            consume=consume,
+            make_args=make_args,
+            deactivate=deactivate,
+            max_size=max_size,
+            max_wait=max_wait,
+        )
 
     @overload
     @staticmethod
@@ -271,17 +307,25 @@ class Bolt(_Component):
     @overload
     @staticmethod
     def run_manual(
-        consume: Callable[[A, Delivery[Any], Collector[Any]], object], *, make_args: MakeArgs[A]
+        consume: Callable[[A, Delivery[Any], Collector[Any]], object],
+        *,
+        make_args: MakeArgs[A],
+        deactivate: Callable[[A], object] | None = None,
     ) -> Bolt: ...
 
     @staticmethod
-    def run_manual(consume: Callable[..., object], *, make_args: Callable[[TaskContext], Any] | None = None) -> Bolt:
+    def run_manual(
+        consume: Callable[..., object],
+        *,
+        make_args: Callable[[TaskContext], Any] | None = None,
+        deactivate: Callable[[Any], object] | None = None,
+    ) -> Bolt:
         """A bolt that settles its deliveries itself: ``consume([args,] delivery, collector)``.
 
         The collector's methods may be called from any thread, until the bolt stops. If ``consume`` raises, the
         delivery is failed, unless it is settled already.
         """
-        return Bolt(kind=BoltKind.MANUAL, consume=consume, make_args=make_args)
+        return Bolt(kind=BoltKind.MANUAL, consume=consume, make_args=make_args, deactivate=deactivate)
 
 
 @dataclass(frozen=True, slots=True)
