@@ -101,11 +101,17 @@ class DeferredBolt(BoltTask):
 
     def turn(self, flow: Flow) -> bool:
         """Cut the batch whose time has come, and call what may be called."""
-        if not self._buffer or not (flow.flushing or self._clock.now() >= self._buffer_due):
+        if not self._buffer:
+            return False
+        if self._clock.now() < self._buffer_due and (not flow.flushing or self.held or self._has_more()):
             return False
         self._cut()
         self._pump(flow)
         return True
+
+    def _has_more(self) -> bool:
+        """Whether more waits in the ring, which the next turn takes: a batch is not cut short for the end before it."""
+        return self.channel is not None and self.channel.count > 0
 
     # --- calling ----------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -55,7 +56,9 @@ class SpoutTask(Task):
         "_paused",
         "_sample_at",
         "_source",
+        "_telling",
         "_then",
+        "_to_wind_down",
         "_unresolved",
         "acked",
         "at_rest",
@@ -94,6 +97,10 @@ class SpoutTask(Task):
         self._then: Callable[[], None] | None = None
         """What is to be done once ``next`` has answered."""
         self._abandoned = False
+        self._to_wind_down = [None]
+        """Whoever takes it out winds down: the executor, or the thread that abandons it."""
+        self._telling = threading.Lock()
+        """Guards what is counted of nacks, by both of them."""
         self._sample_at = 0
         self.at_rest = False
         self.unsettled: dict[int, tuple[Any, Any, float]] = {}
@@ -225,6 +232,7 @@ class SpoutTask(Task):
             until = self._clock.now() + self._idle_secs
             self._idle_until = until if waiting is None else min(until, max(waiting, 1e-9))
         elif answer is END:
+            flow.flush()  # what it emitted before is in the rings when the end is known: batches do not end early
             self.exhausted = True
             self._rest()
             self._on_change()
@@ -308,10 +316,12 @@ class SpoutTask(Task):
                 self._unresolved.acked(key)
             return self._source.ack(key, value)
         self.exhausted = False
-        self.failed += 1
-        self.nacks[reason.kind] = self.nacks.get(reason.kind, 0) + 1
-        if len(self.reasons) < 5:
-            self.reasons.append(str(reason))
+        shown = str(reason) if len(self.reasons) < 5 else None  # prints what the user raised: not under the lock
+        with self._telling:
+            self.failed += 1
+            self.nacks[reason.kind] = self.nacks.get(reason.kind, 0) + 1
+            if shown is not None and len(self.reasons) < 5:
+                self.reasons.append(shown)
         self._unresolved.nacked(key, reason)
         self.log.debug("nacked", tuple_id=printed(value if key is None else key), reason=str(reason))
         return self._source.nack(key, value, reason)
@@ -344,6 +354,9 @@ class SpoutTask(Task):
             self._then = partial(self._wind_down_by, flow, deactivated)
             return
         self.started = False
+        if not self._winds_down():
+            deactivated()
+            return
         flow.spawn(self._wind_down(), lambda flow, result, error: deactivated())
 
     async def _wind_down(self) -> None:
@@ -377,10 +390,18 @@ class SpoutTask(Task):
 
         So that each tuple is settled once, whoever takes it out of where it is kept tells its source.
         """
-        if self.started:
+        if self.started and self._winds_down():
             self._abandoned = True
             self.started = False
             asyncio.run(self._wind_down())
+
+    def _winds_down(self) -> bool:
+        """Whether the caller is the first to come, and so the one to wind down."""
+        try:
+            self._to_wind_down.pop()
+        except IndexError:
+            return False
+        return True
 
     def _error(self, what: str, error: BaseException) -> Exception:
         if isinstance(error, SourceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from fsshelter_py.model.outcome import NackReason
@@ -17,14 +18,24 @@ class Unresolved:
     A source that emits a nacked tuple again under the same id, and has it acked, has lost nothing. Remembers a bounded
     number of ids, so that memory stays flat; beyond that, and for ids that cannot be hashed, nacks are only counted.
     A replaying spout knows better: it counts what it gave up, and what a stop left unsettled, itself.
+
+    Thread contract: any thread; the tasks of a spout are served by several executors. What is done to ``_ids`` is one
+    operation of a set each time; ``_more`` is added to by all of them, which its lock guards.
     """
 
     def __init__(self, *, replaying: bool) -> None:
         self._replaying = replaying
         self._ids: set[Any] = set()
         self._more = 0
+        self._adding = threading.Lock()
         self._began: frozenset[Any] = frozenset()
         """The ids it had as a copy for another process."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_adding"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _adding=threading.Lock())
 
     def copy(self) -> Unresolved:
         """For tasks of another process to go on with; ``merge`` then takes in what changed there."""
@@ -37,13 +48,13 @@ class Unresolved:
         """Take in what was acked and nacked by way of a copy."""
         self._ids -= copy._began - copy._ids
         self._ids |= copy._ids - copy._began
-        self._more += copy._more
+        self.left(copy._more)
 
     def nacked(self, key: Any, reason: NackReason) -> None:
         """A tuple was nacked."""
         if self._replaying:
             if reason.kind == "stopped":
-                self._more += 1
+                self.left(1)
             return
         try:
             if len(self._ids) < _REMEMBERED or key in self._ids:
@@ -51,11 +62,12 @@ class Unresolved:
                 return
         except TypeError:
             pass
-        self._more += 1
+        self.left(1)
 
     def left(self, count: int) -> None:
-        """So many tuples of a replaying spout still waited to be emitted again when it was stopped."""
-        self._more += count
+        """So many tuples are lost beside those whose ids are kept, such as what still waited to be emitted again."""
+        with self._adding:
+            self._more += count
 
     def acked(self, key: Any) -> None:
         """A tuple was acked."""

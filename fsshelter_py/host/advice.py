@@ -48,7 +48,9 @@ class Advisor:
     threads wait for the interpreter; where it is much less, they wait for something else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_lock: bool = True) -> None:
+        """has_lock: whether threads share an interpreter lock; without one they have no reason to fight for it."""
+        self._has_lock = has_lock
         self._seen: dict[tuple[str, str], int] = {}
         self._said: set[tuple[str, str]] = set()
 
@@ -57,7 +59,7 @@ class Advisor:
         cpu = sum(sample.cpu for sample in samples) / secs
         busy = [sample for sample in samples if sample.busy / secs >= _BUSY]
         found: dict[tuple[str, str], Advice] = {}
-        if len(busy) > 1 and _ONE_CORE[0] <= cpu <= _ONE_CORE[1]:
+        if self._has_lock and len(busy) > 1 and _ONE_CORE[0] <= cpu <= _ONE_CORE[1]:
             names = ", ".join(sorted(sample.name for sample in busy))
             found["threads_fight_for_interpreter", ""] = Advice(
                 "threads_fight_for_interpreter",

@@ -11,6 +11,7 @@ there the object is dead, says so, and does nothing on exit.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -266,7 +267,8 @@ class Hosted:
 
     def _watch(self, runtime: RuntimeTopology) -> None:
         """Wait until there is a reason to end this run."""
-        usage, advisor, advised = Usage(runtime), Advisor(), self._clock.now()
+        has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+        usage, advisor, advised = Usage(runtime), Advisor(has_lock=has_lock), self._clock.now()
         with self._condition:
             while not (self._errors or self._ended or self._stop_asked.is_set()):
                 if self._clock.now() - advised >= _ADVISE_SECS:

@@ -42,7 +42,7 @@ class PostOffice:
         self._inbox = self._socket()
         self._inbox.setsockopt(zmq.RCVTIMEO, _IDLE_MS)
         self._inbox.bind(self.endpoint(str(me)))
-        self._ended = False
+        self._ended = self._closed = False
         self._lock = threading.Lock()
         self._outboxes: dict[str, tuple[threading.Lock, zmq.Socket[bytes]]] = {}
 
@@ -57,10 +57,12 @@ class PostOffice:
         """The ZeroMQ endpoint of an address: what a DEALER that receives its letters is bound to."""
         return f"ipc://{self._directory}/{address}"
 
-    def _outbox(self, address: str) -> tuple[threading.Lock, zmq.Socket[bytes]]:
-        """The way to an address, whose socket is bound."""
+    def _outbox(self, address: str) -> tuple[threading.Lock, zmq.Socket[bytes]] | None:
+        """The way to an address, whose socket is bound; none once this end is closed."""
         with self._lock:
             if address not in self._outboxes:
+                if self._closed:  # a socket made now would keep the context from ever being freed
+                    return None
                 socket = self._socket()
                 socket.connect(self.endpoint(address))
                 self._outboxes[address] = threading.Lock(), socket
@@ -77,7 +79,10 @@ class PostOffice:
         self._send(address, pickle.dumps(calls, protocol=5))
 
     def _send(self, address: str, letter: bytes) -> None:
-        lock, socket = self._outboxes.get(address) or self._outbox(address)
+        outbox = self._outboxes.get(address) or self._outbox(address)
+        if outbox is None:
+            return
+        lock, socket = outbox
         with lock:
             if not socket.closed:
                 socket.send(letter, zmq.NOBLOCK)
@@ -115,6 +120,8 @@ class PostOffice:
 
     def close(self, linger_ms: int = 0) -> None:
         """Free the sockets, once the last letters are delivered; they are given so long, at most."""
+        with self._lock:
+            self._closed = True
         for lock, socket in self._outboxes.values():
             with lock:
                 socket.close(linger=linger_ms)

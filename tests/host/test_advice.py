@@ -27,6 +27,13 @@ def test_threads_that_have_one_core_between_them_are_named() -> None:
     assert [advice.event for advice in said[2]] == ["threads_fight_for_interpreter"]
 
 
+def test_without_an_interpreter_lock_there_is_nothing_to_fight_for() -> None:
+    """Threads that use one core together then just have no more to do."""
+    advisor = Advisor(has_lock=False)
+    samples = [ExecutorSample(f"count-{i}", 1.0, 0.5, 0.0, False, {}) for i in range(2)]
+    assert not any(advisor.observe(samples, 1.0) for _ in range(5))
+
+
 def test_threads_that_wait_for_something_else_are_left_alone() -> None:
     """Bolts that block on I/O, each on a thread of its own, are as they should be."""
     advisor = Advisor()

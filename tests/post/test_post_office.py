@@ -37,6 +37,7 @@ def test_letters_arrive_in_order_and_errors_are_reported() -> None:
         here.close()
         there.close()
         here.send("1", [("take", 0, 0)])  # ignored
+        here.send("2", [("take", 0, 0)])  # so is one to whom nothing was sent before
 
 
 def test_sockets_are_files_of_the_directory() -> None:

@@ -131,7 +131,8 @@ def test_spout_of_another_process_gives_back_what_a_stop_leaves(tmp_path: Path) 
     bolt = Bolt.run(wait_for_release)
     topology = linked((spout.with_parallelism(2).with_conf(spout_workers="spread"), bolt), workers=2)
     with run_no_restart(topology) as hosted:
-        while hosted.stats().emitted < 4:
+        # The other process's three; this one's spout shares its thread with the bolt, which may be stuck before it.
+        while hosted.stats().emitted < 3:
             threading.Event().wait(0.01)
         hosted.stop(0)
     RELEASED.set()
