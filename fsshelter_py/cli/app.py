@@ -25,7 +25,7 @@ from fsshelter_py.cli.figures import plural
 from fsshelter_py.cli.live import LiveView
 from fsshelter_py.cli.logs import LogFormat, LogLevel, configure
 from fsshelter_py.cli.prints import Prints
-from fsshelter_py.cli.problem import UNREAD, UNSETTLED, told
+from fsshelter_py.cli.problem import FAILED, UNREAD, UNSETTLED, Problem, told
 from fsshelter_py.cli.session import Session, View
 from fsshelter_py.cli.topologies import Target
 from fsshelter_py.clock import MonotonicClock
@@ -145,7 +145,10 @@ def run(
             session = Session(shown(host_once if no_restart else host), view, MonotonicClock(), limit)
             prints.on_broken = session.drain
             code = _run(target, session, machine_read=log_format is LogFormat.JSON, quiet=quiet)
-        # What is written last may be what finds nobody reading.
+        # What is written last may be what finds nobody reading, or no room.
+        if prints.lost is not None:
+            lost = f"some of what it printed is lost: {prints.lost.strerror}"
+            raise Problem(lost, exit_code=FAILED, cause=prints.lost)
         raise typer.Exit(UNREAD if prints.broken else code)
 
 

@@ -28,6 +28,8 @@ class Prints:
     def __init__(self) -> None:
         self.broken = False
         """Whether nobody reads stdout or stderr any more, as after ``| head``; what is written goes nowhere then."""
+        self.lost: OSError | None = None
+        """Why something could not be written, as to a disk that is full; from then on nothing is."""
         self.on_broken: Callable[[], object] = lambda: None
         # Reentrant: a write may be interrupted by a finalizer that writes.
         self._lock = threading.RLock()
@@ -115,12 +117,16 @@ class Prints:
             stream.original.write(text)
             if flush:
                 stream.original.flush()
-        except BrokenPipeError:
-            # Not an error of the tuple whose bolt prints: the user has seen enough.
+        except OSError as error:
+            # Not an error of the tuple whose bolt prints: what is lost was printed by others too, before it. With a
+            # broken pipe the user has seen enough.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, stream.original.fileno())
             os.close(nowhere)
-            self.broken = True
+            if isinstance(error, BrokenPipeError):
+                self.broken = True
+            else:
+                self.lost = self.lost or error
             self.on_broken()
 
 

@@ -284,6 +284,19 @@ def test_output_that_nobody_reads_drains(tmp_path: Path) -> None:
     assert re.search(r"^endless: [0-9,]+ tuples acked in [^,]*$", err, re.MULTILINE)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_output_that_finds_no_room_is_an_error(tmp_path: Path) -> None:
+    """It drains, says why in a line, and does not end as if all were well."""
+    arguments = command("run", written(tmp_path, ENDLESS))
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            arguments, cwd=tmp_path, env=ENVIRONMENT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=WAIT
+        )
+    assert done.returncode == 1, done.stderr
+    assert "some of what it printed is lost: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
