@@ -25,6 +25,7 @@ from fsshelter_py import (
     run_no_restart,
     topology,
 )
+from fsshelter_py.garbage import collect_less
 
 __all__ = ["main"]
 
@@ -63,6 +64,7 @@ def main(tuples: str, tasks: str, pending: str, placement: str) -> None:
             yield source >> result | Group.by(Number, "number")
 
     built = growth().with_conf({"max_spout_pending": max(128, held), "placement": placement})
+    collect_less()
     before = _peak()
     start = perf_counter()
     summary = run_no_restart(built).wait()
