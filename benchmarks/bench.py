@@ -11,7 +11,7 @@ from rich.console import Console
 
 from benchmarks.contestant import JOBS
 from benchmarks.measure import in_process, measure
-from benchmarks.report import Table, machine, of_job, show, write
+from benchmarks.report import Table, machine, of_job, peers, show, write
 from benchmarks.workers import SHAPES
 
 _PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
@@ -66,7 +66,8 @@ def growth(rounds: int, quick: bool, say: Callable[[str], None]) -> Table:
     for tuples, tasks, pending, placement in _GROWTH:
         if quick and max(tuples, pending) > 300_000:
             continue
-        title = f"{max(tuples, pending):,} tuples, {tasks:,} tasks {_PLACES[placement]}, {pending:,} pending"
+        of_tasks = f"{tasks:,} {'task' if tasks == 1 else 'tasks'} {_PLACES[placement]}"
+        title = f"{max(tuples, pending):,} tuples, {of_tasks}, {pending:,} pending"
         say(f"growth: {title}")
         times = rounds if max(tuples, pending) < 1_000_000 else 1
         arguments = [str(value) for value in (tuples, tasks, pending, placement)]
@@ -88,12 +89,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=f"some of: {', '.join(names)}")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {_PAGE.name}")
     options = parser.parse_args()
+    if options.write and (options.only or options.quick):
+        parser.error("--write replaces all the tables by those of this run: it takes neither --only nor --quick")
     rounds = min(2, options.rounds) if options.quick else options.rounds
     console = Console()
     if not console.is_terminal:
         console = Console(width=120)
     progress = Console(stderr=True)
-    console.print(machine())
+    console.print(f"{machine()}, with {peers()}")
     tables = []
     with progress.status("") as status:
         for name in options.only or names:

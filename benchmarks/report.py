@@ -7,6 +7,8 @@ import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich import box
@@ -16,7 +18,7 @@ from rich.table import Table as RichTable
 from benchmarks.job import Job
 from benchmarks.measure import Series
 
-__all__ = ["Table", "machine", "of_job", "show", "write"]
+__all__ = ["Table", "machine", "of_job", "peers", "show", "write"]
 
 _BEGIN = "<!-- Written by make bench, up to the end mark: edit benchmarks/ instead. -->"
 _END = "<!-- End of what make bench writes. -->"
@@ -66,6 +68,12 @@ def machine() -> str:
     return f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, {python}{free}"
 
 
+def peers() -> str:
+    """The libraries that were measured beside this one, with their versions."""
+    names = [name for name in ("bytewax", "streamz", "reactivex") if find_spec(name) is not None]
+    return ", ".join(f"{name} {version(name)}" for name in names) or "no other library"
+
+
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -92,7 +100,7 @@ def write(tables: Sequence[Table], path: Path) -> None:
     _, end, after = rest.partition(_END)
     if not begin or not end:
         raise ValueError(f"{path} has no marks between which to write: {_BEGIN} and {_END}")
-    parts = [f"Measured on: {machine()}."]
+    parts = [f"Measured on: {machine()}, with {peers()}."]
     for table in tables:
         lines = [f"### {table.title}", "", f"{table.remark}.", ""]
         lines += ["| " + " | ".join(table.heading) + " |", "| --- |" + " ---: |" * (len(table.heading) - 1)]

@@ -116,7 +116,7 @@ _SHARES = {"streamz": 0.2, "reactivex": 0.05, "threads with queues": 0.5}
 WORD_JOBS = (
     Job(
         name="words",
-        title="Word count, as in the README: frozen records, each count emitted to a report",
+        title="Word count with the README's records and functions: frozen records, each count emitted to a report",
         items=_text,
         make=Sentence,
         steps=(

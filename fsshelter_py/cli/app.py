@@ -30,6 +30,7 @@ from fsshelter_py.cli.session import Session, View
 from fsshelter_py.cli.topologies import Target
 from fsshelter_py.clock import MonotonicClock
 from fsshelter_py.errors import TopologyFailedError
+from fsshelter_py.execute.share import check_shares
 from fsshelter_py.garbage import collect_less
 from fsshelter_py.host import run as host
 from fsshelter_py.host import run_no_restart as host_once
@@ -55,6 +56,10 @@ Settings = Annotated[
 Options = Annotated[
     list[str] | None,
     typer.Option("--conf", metavar="KEY=VALUE", help="An option; wins over those in the file. Repeatable."),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, metavar="N", help="Spread the tasks over this many processes."),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks, of an error and in logs for people.")]
 
@@ -105,10 +110,7 @@ def run(
         float | None,
         typer.Option("--for", metavar="DURATION", parser=_limit, help="Drain after 30s, 5m, 1h30m, 250ms, ..."),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, metavar="N", help="Spread the tasks over this many processes."),
-    ] = None,
+    workers: Workers = None,
     no_restart: Annotated[bool, typer.Option("--no-restart", help="Fail at the first failure.")] = False,
     log_format: Annotated[
         LogFormat, typer.Option("--log-format", help="For people, as JSON lines, or by whether stderr is a terminal.")
@@ -137,8 +139,7 @@ def run(
     """
     level = LogLevel.WARNING if quiet and log_level in (LogLevel.DEBUG, LogLevel.INFO) else log_level
     configure(log_format, level, tracebacks=debug)
-    forced = [*(options or ()), *([f"workers={workers}"] if workers is not None else [])]
-    target = Target(file, settings or (), forced)
+    target = Target(file, settings or (), _forced(options, workers))
     with told(debug=debug):
         with Prints().installed() as prints, watching.shown_at(ui) as shown:
             view = _view(prints, log_format, quiet=quiet)
@@ -152,6 +153,10 @@ def run(
         raise typer.Exit(UNREAD if prints.broken else code)
 
 
+def _forced(options: list[str] | None, workers: int | None) -> list[str]:
+    return [*(options or ()), *([f"workers={workers}"] if workers is not None else [])]
+
+
 def _run(target: Target, session: Session, *, machine_read: bool, quiet: bool) -> int:
     topology = target.topology()
     collect_less()
@@ -159,7 +164,7 @@ def _run(target: Target, session: Session, *, machine_read: bool, quiet: bool) -
     try:
         summary = session.run(topology)
     except TopologyFailedError as error:
-        if session.last is not None and not (machine_read or quiet):
+        if session.last is not None and session.last.emitted and not (machine_read or quiet):
             report.print_stats(session.last, _console())
         raise failure(error) from error
     if machine_read:
@@ -189,19 +194,24 @@ def _console() -> Console:
 
 
 @app.command()
-def check(file: File, settings: Settings = None, options: Options = None, debug: Debug = False) -> None:
-    """Build and validate a topology, no more."""
+def check(
+    file: File, settings: Settings = None, options: Options = None, workers: Workers = None, debug: Debug = False
+) -> None:
+    """Build and validate a topology, no more; with workers, whether what they need can be sent to them too."""
     with told(debug=debug):
-        topology = Target(file, settings or (), options or ()).topology()
+        topology = Target(file, settings or (), _forced(options, workers)).topology()
+        check_shares(topology)
         parts = (plural(len(topology.spouts), "spout"), plural(len(topology.bolts), "bolt"))
         print(f"{topology.name}: {', '.join(parts)}, {plural(len(topology.streams), 'stream')}: ok")
 
 
 @app.command()
-def describe(file: File, settings: Settings = None, options: Options = None, debug: Debug = False) -> None:
+def describe(
+    file: File, settings: Settings = None, options: Options = None, workers: Workers = None, debug: Debug = False
+) -> None:
     """Describe components, streams and placement."""
     with told(debug=debug):
-        print(description(Target(file, settings or (), options or ()).topology()))
+        print(description(Target(file, settings or (), _forced(options, workers)).topology()))
 
 
 @app.command()

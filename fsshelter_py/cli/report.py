@@ -70,7 +70,7 @@ def verdict(summary: Summary) -> str:
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """The table, the verdict, and the first failures where there are any."""
+    """The table, the verdict, and a few failures where there are any."""
     print_stats(summary, console)
     console.print(Text(verdict(summary), "green" if summary.ok else "red"))
     failures = dict.fromkeys(failure.strip().partition("\n")[0] for failure in summary.first_failures)

@@ -34,7 +34,7 @@ def live_table(stats: Stats, rates: Mapping[ComponentId, float], console: Consol
             _Column("rate/s", 0, lambda c: compact(rates.get(c.component, 0))),
             _Column("emitted", 5, lambda c: compact(c.emitted)),
             _Column("executed", 3, _executed(compact)),
-            _Column("acked", 1, lambda c: compact(c.acked)),
+            _Column("acked", 1, lambda c: compact(c.acked - c.letters_acked)),
             _Column("failed", 0, lambda c: _alarming(c.failed, compact)),
             _Column("pending", 2, lambda c: compact(c.pending + c.queued)),
             _Column("latency", 4, lambda c: latency(c.latency_ms)),
@@ -49,7 +49,7 @@ def summary_table(stats: Stats, console: Console) -> Table:
         _Column("tasks", 6, lambda c: str(c.tasks)),
         _Column("emitted", 4, lambda c: _exact(c.emitted)),
         _Column("executed", 3, _executed(_exact)),
-        _Column("acked", 1, lambda c: _exact(c.acked)),
+        _Column("acked", 1, lambda c: _exact(c.acked - c.letters_acked)),
         _Column("failed", 0, lambda c: _alarming(c.failed, _exact)),
         _Column("latency", 5, lambda c: latency(c.latency_ms)),
     ]

@@ -13,14 +13,14 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from fsshelter_py.build.assignment import Assignment
+from fsshelter_py.build.assignment import Assignment, assign
 from fsshelter_py.errors import TopologyError
 from fsshelter_py.model.component import Bolt, Spout
 from fsshelter_py.model.ids import ComponentId
 from fsshelter_py.model.topology import Stream, Topology
 from fsshelter_py.post import pack
 
-__all__ = ["Share", "files_of_modules", "packed_share"]
+__all__ = ["Share", "check_shares", "files_of_modules", "packed_share"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,21 @@ def packed_share(topology: Topology, assignment: Assignment, here: set[Component
     except Exception as error:
         problems = list(_problems(share)) or [f"it cannot be sent to a worker process: {_brief(error)}"]
         raise TopologyError(topology.name, problems) from error
+
+
+def check_shares(topology: Topology) -> None:
+    """Raise ``TopologyError`` where what has a task in a worker process cannot be sent there; starts none."""
+    assignment = assign(topology)
+    problems: dict[str, None] = {}
+    for worker in sorted({plan.worker for plan in assignment.executors} - {0}):
+        plans = [plan for plan in assignment.executors if plan.worker == worker]
+        here = {assignment.tasks[task_id].component for plan in plans for task_id in plan.task_ids}
+        try:
+            packed_share(topology, assignment, here)
+        except TopologyError as error:
+            problems |= dict.fromkeys(error.problems)
+    if problems:
+        raise TopologyError(topology.name, list(problems))
 
 
 def _problems(share: Share) -> Iterator[str]:

@@ -32,6 +32,10 @@ _SAMPLE_EVERY = 16
 _NO_TREE = 0
 """In place of a tree, for a tuple that its spout answered with when it was too late to emit it."""
 
+_REASONS = 5
+_KINDS = 64
+"""Kinds of reasons that are told apart: a user may make classes of errors without end."""
+
 
 class SpoutTask(Task):
     """One task of a spout.
@@ -54,6 +58,7 @@ class SpoutTask(Task):
         "_max_pending",
         "_on_change",
         "_paused",
+        "_reasons",
         "_sample_at",
         "_source",
         "_telling",
@@ -64,7 +69,6 @@ class SpoutTask(Task):
         "at_rest",
         "exhausted",
         "nacks",
-        "reasons",
         "unsettled",
     )
 
@@ -106,7 +110,15 @@ class SpoutTask(Task):
         self.unsettled: dict[int, tuple[Any, Any, float]] = {}
         self.acked = 0
         self.nacks: dict[NackKind, int] = {}
-        self.reasons: list[str] = []
+        self._reasons: dict[tuple[str, str | None, type], tuple[int, str]] = {}
+        """How often it was nacked for each kind of reason, and the first of that kind."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """One nack reason of each kind, the most frequent first: what fails most may not be what failed first."""
+        with self._telling:
+            kinds = list(self._reasons.values())
+        return [shown for _, shown in sorted(kinds, key=lambda kind: -kind[0])[:_REASONS]]
 
     @property
     def pending(self) -> int:
@@ -316,12 +328,15 @@ class SpoutTask(Task):
                 self._unresolved.acked(key)
             return self._source.ack(key, value)
         self.exhausted = False
-        shown = str(reason) if len(self.reasons) < 5 else None  # prints what the user raised: not under the lock
+        kind = (reason.kind, reason.component, type(reason.error))
+        new = kind not in self._reasons and len(self._reasons) < _KINDS
+        shown = str(reason) if new else ""  # prints what the user raised: not under the lock
         with self._telling:
             self.failed += 1
             self.nacks[reason.kind] = self.nacks.get(reason.kind, 0) + 1
-            if shown is not None and len(self.reasons) < 5:
-                self.reasons.append(shown)
+            if new or kind in self._reasons:
+                count, first = self._reasons.get(kind, (0, shown))
+                self._reasons[kind] = (count + 1, first)
         self._unresolved.nacked(key, reason)
         self.log.debug("nacked", tuple_id=printed(value if key is None else key), reason=str(reason))
         return self._source.nack(key, value, reason)

@@ -46,6 +46,8 @@ _WATCH_SECS = 0.25
 _ADVISE_SECS = 1.0
 _CRASH_STOP_SECS = 5.0
 
+_FEWER_WORKERS = "only components of parallelism 2 or more have tasks for other processes, and spouts that are spread"
+
 
 class _CrashedError(Exception):
     """One run failed, after so many healthy seconds and acks; by nothing else than the death of worker processes?"""
@@ -248,6 +250,9 @@ class Hosted:
             )
             with self._condition:
                 self._runtime = runtime
+            used, asked = runtime.assignment.workers, self.topology.conf.workers
+            if used < asked and not self._restarts:
+                self._log.warning("fewer_workers", asked=asked, used=used, hint=_FEWER_WORKERS)
             runtime.activate()
         except Exception as error:
             self._report(error)

@@ -100,7 +100,8 @@ class Stats:
 class Summary(Stats):
     """What a topology did from start to end.
 
-    nacks: source tuples nacked, by kind of reason. first_failures: a few of the reasons, for a report.
+    nacks: source tuples nacked, by kind of reason. first_failures: a few of the reasons, one
+    of each kind, the most frequent kind first, for a report.
     """
 
     nacks: Mapping[NackKind, int] = field(default_factory=dict)

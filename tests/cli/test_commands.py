@@ -368,3 +368,44 @@ def test_a_new_topology_runs_and_its_test_passes(tmp_path: Path) -> None:
         timeout=WAIT,
     )
     assert tested.returncode == 0, tested.stdout
+
+
+GUARDED = """\
+import threading
+from dataclasses import dataclass
+from fsshelter_py import Bolt, Emit, Shuffle, Spout, topology
+
+@dataclass(frozen=True)
+class Number:
+    n: int
+
+lock = threading.Lock()
+
+@topology("guarded")
+def guarded():
+    held = lock
+    def hold(number: Number, emit: Emit[None]) -> None:
+        with held:
+            pass
+    numbers = Spout.replaying(lambda ctx: map(Number, range(3)))
+    holder = Bolt.run(hold).with_parallelism(2)
+    yield numbers >> holder | Shuffle.on(Number)
+"""
+
+
+def test_what_cannot_be_sent_to_workers_is_found_by_check_and_exits_2(tmp_path: Path) -> None:
+    """As any other mistake in the file is; in one process it is none."""
+    file = written(tmp_path, GUARDED)
+    assert fsshelter(tmp_path, "check", file).returncode == 0
+    for name in ("check", "run"):
+        done = fsshelter(tmp_path, name, file, "--workers", "2")
+        assert done.returncode == 2
+        assert "bolt 'holder' cannot be sent to a worker process" in done.stderr
+
+
+def test_fewer_processes_than_asked_for_are_told(tmp_path: Path) -> None:
+    """Without that they would be looked for."""
+    file = written(tmp_path, GUARDED.replace("parallelism(2)", "parallelism(1)"))
+    done = fsshelter(tmp_path, "run", file, "--workers", "4")
+    assert done.returncode == 0
+    assert "fewer_workers" in done.stderr

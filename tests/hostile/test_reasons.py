@@ -196,3 +196,21 @@ def test_stats_of_a_running_topology_show_the_failures() -> None:
         until(lambda: hosted.stats().failed == 5)
         assert hosted.stats().components["c1"].failed == 5
         hosted.stop(0)
+
+
+def test_the_summary_has_a_failure_of_each_kind_the_most_frequent_first() -> None:
+    """What failed first may be a few bad records, when the last bolt fails every tuple."""
+
+    def first(number: Number, emit: Emit[Number]) -> None:
+        if number.n < 6:
+            raise (KeyError if number.n % 2 else ValueError)("bad record")
+        emit(number)
+
+    def second(number: Number, emit: Emit[None]) -> None:
+        raise ConnectionError("no database")
+
+    one, two = Bolt.run(first).with_name("one"), Bolt.run(second).with_name("two")
+    source = ListSpout(numbers(30)).spout
+    summary = run_to_end(linked((source, one), (one, two)))
+    assert len(summary.first_failures) == 3
+    assert "failed in two" in summary.first_failures[0]
