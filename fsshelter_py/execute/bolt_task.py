@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fsshelter_py.errors import ComponentError, EmitError, FsShelterError
+from fsshelter_py.errors import ComponentError, FsShelterError
 from fsshelter_py.execute.leg import Leg
 from fsshelter_py.execute.task import Task
 from fsshelter_py.model.component import Bolt, BoltKind
@@ -89,8 +90,7 @@ class BoltTask(Task):
             if self.emitted_now:
                 self.drop_late()
             self.started = False
-            self.close(flow)
-            self._deactivate(flow, deactivated)
+            self.close(flow, partial(self._deactivate, flow, deactivated))
 
         if self.bolt.deactivation is not None:
             self.handle_special(self.bolt.deactivation, "__deactivation", flow, done)
@@ -118,8 +118,9 @@ class BoltTask(Task):
         else:
             done(flow, result, None)
 
-    def close(self, flow: Flow) -> None:
-        """Let go of what will not be finished any more."""
+    def close(self, flow: Flow, closed: Callable[[], None]) -> None:
+        """Let go of what will not be finished any more; ``closed`` once no user function is at work."""
+        closed()
 
     def accept(self, leg: Leg, tuples: list[Any], flow: Flow) -> None:
         """Take over tuples to finish later. Only for a deferred task."""
@@ -133,9 +134,9 @@ class BoltTask(Task):
         """Tuples were emitted when no input was being handled: nothing can be told of what they were emitted for."""
         late = self.emitted_now[:]
         del self.emitted_now[: len(late)]
-        problem = f"{self.component} emitted {printed(late[0])} after consume had returned, in another thread"
-        error = EmitError(f"{problem}: emit before it returns, or use Bolt.run_manual; {len(late)} dropped")
-        self.blamed(error, None, tracked=False)
+        self.untracked_failures += len(late)
+        hint = "emit before consume returns, or use Bolt.run_manual"
+        self.log.error("emitted_too_late", dropped=len(late), first=printed(late[0]), hint=hint)
 
     def returned(self, result: Any) -> None:
         """The user function of a sync bolt returned something. Raises ``TypeError`` if that means it did not run."""

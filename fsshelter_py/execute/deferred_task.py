@@ -37,6 +37,7 @@ class DeferredBolt(BoltTask):
         "_buffer_due",
         "_clock",
         "_closed",
+        "_closing",
         "_concurrency",
         "_congested",
         "_jobs",
@@ -59,6 +60,8 @@ class DeferredBolt(BoltTask):
         self._buffer_due = 0.0
         self._waiting = 0
         self._congested = self._scheduled = self._closed = False
+        self._closing: Callable[[], None] | None = None
+        """What is to be done once the jobs that ``close`` cancelled have ended."""
 
     @property
     def pending(self) -> int:
@@ -155,6 +158,9 @@ class DeferredBolt(BoltTask):
             else:
                 self._done(job, emit, started, then, flow, error)
             self._pump(flow)
+            if self._closing is not None and not self._running:
+                closed, self._closing = self._closing, None
+                closed()
 
         running.append(flow.spawn(result, done))
         self._running.add(running[0])
@@ -197,7 +203,7 @@ class DeferredBolt(BoltTask):
         self._pump(flow)
         super().stop(flow, deactivated)
 
-    def close(self, flow: Flow) -> None:
+    def close(self, flow: Flow, closed: Callable[[], None]) -> None:
         """Call nothing more and cancel what was called. None of it has failed: its spouts are told it was stopped."""
         self._closed = True
         flow.done += self._waiting
@@ -205,6 +211,10 @@ class DeferredBolt(BoltTask):
         self._jobs.clear()
         for running in self._running:
             running.cancel()
+        if self._running and self.bolt.deactivate is not None:  # what they work with is about to be closed
+            self._closing = closed
+        else:
+            closed()
 
     def let_go(self, job: list[HeldDelivery], flow: Flow) -> None:
         """A job was cancelled by ``close``."""

@@ -57,6 +57,7 @@ class Exchange:
             "repay": self._be_repaid,
             "update": self._update,
             "renew": self._renew,
+            "beware": self._beware,
         }
 
     def join(self, tasks: Mapping[TaskId, Task]) -> None:
@@ -127,6 +128,7 @@ class Exchange:
         except BaseException as error:
             channel.put(Undelivered(anchors, self._streams[number].id, error))
             debt.forgive(sum(sizes))
+            self._post.send(source, [("beware", number)])
             return
         leg = self._legs[number]
         ends = list(accumulate(sizes))
@@ -141,6 +143,10 @@ class Exchange:
 
     def _be_repaid(self, me: str, target: TaskId, tuples: int) -> None:
         self._credits[me, target].repay(tuples)
+
+    def _beware(self, number: int) -> None:
+        """Tuples of a stream could not be unpacked there: from now on they take nobody else's along."""
+        self._codec(number).singly = True
 
     def _update(self, acker_id: TaskId, oks: Any, fails: bytes | None, touched: Any) -> None:
         channel = self._tasks[acker_id].channel

@@ -26,7 +26,9 @@ def forwarding_log(tell: Callable[..., None], task_id: TaskId, level: int) -> An
             tell("log", task_id, method, shown)
         raise structlog.DropEvent
 
-    return structlog.wrap_logger(None, processors=[forward], wrapper_class=structlog.make_filtering_bound_logger(level))
+    # A logger of its own, though nothing reaches it: none would be made for stdout, which may be closed.
+    nowhere, wrapper = structlog.ReturnLogger(), structlog.make_filtering_bound_logger(level)
+    return structlog.wrap_logger(nowhere, processors=[forward], wrapper_class=wrapper)
 
 
 def level_of(log: Any) -> int:

@@ -18,6 +18,7 @@ import zmq.asyncio
 
 from fsshelter_py.execute.executor import Executor
 from fsshelter_py.execute.flow import Flow
+from fsshelter_py.execute.spout_task import SpoutTask
 
 __all__ = ["LoopExecutor"]
 
@@ -50,11 +51,24 @@ class LoopExecutor(Executor):
             listener.cancel()
             await self.cancel_all()
             await asyncio.gather(listener, return_exceptions=True)
+            self._last_answers()
+            await asyncio.gather(*self._coroutines, return_exceptions=True)
+
+    def _last_answers(self) -> None:
+        """Have spouts give back what they were answered after the last turn; nothing else is finished any more."""
+        while self._done:
+            callback, result, error = self._done.popleft()
+            if isinstance(getattr(callback, "__self__", None), SpoutTask):
+                try:
+                    callback(self.flow, result, error)
+                except BaseException:
+                    self._log.exception("error_after_failure", executor=self.name)
 
     async def cancel_all(self) -> None:
         """Cancel the coroutines in flight and wait until they are gone."""
         for coroutine in self._coroutines:
-            coroutine.cancel()
+            if not coroutine.cancelling():  # a second time would cut short what it does about the first
+                coroutine.cancel()
         await asyncio.gather(*self._coroutines, return_exceptions=True)
 
     async def _listen(self) -> None:

@@ -194,11 +194,11 @@ class ManualBolt(DeferredBolt):
             self._open.put(id(delivery), delivery)
             flow.renew(delivery.anchors)
 
-    def close(self, flow: Flow) -> None:
+    def close(self, flow: Flow, closed: Callable[[], None]) -> None:
         self._collector.close()
-        super().close(flow)
         for _ in range(4):
             flow.done += len(self._open.rotate())
+        super().close(flow, closed)
 
     def let_go(self, job: list[HeldDelivery], flow: Flow) -> None:
         """``close`` has counted it, as one of those that are open."""

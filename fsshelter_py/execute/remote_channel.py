@@ -46,6 +46,10 @@ class RemoteChannel:
         return count
 
     def _send(self, bundles: Sequence[tuple[Any, ...]], me: Mailbox) -> None:
+        if self._codec.singly and len(bundles) > 1:
+            for bundle in bundles:
+                self._send([bundle], me)
+            return
         try:
             packed = self._packed(bundles)
         except BaseException:

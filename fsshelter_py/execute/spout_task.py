@@ -227,6 +227,8 @@ class SpoutTask(Task):
             if error is None and self._source.tracked and isinstance(answer, tuple) and len(answer) == 2:
                 self.unsettled[_NO_TREE] = (*answer, 0.0)
             then, self._then = self._then, None
+            if self._abandoned:
+                self._give_back(flow)
             then()
             return
         if error is not None:
@@ -285,8 +287,7 @@ class SpoutTask(Task):
                 self._idle_until = 0.0
             case Pause():
                 self._paused = True
-                if self._asking is not None:
-                    self._asking.cancel()
+                self._cancel_asking()
                 self._rest()
             case Deactivate(deactivated=deactivated):
                 self._wind_down_by(flow, deactivated)
@@ -365,7 +366,7 @@ class SpoutTask(Task):
             deactivated()
             return
         if self._asking is not None:  # what it answers is given back with the rest
-            self._asking.cancel()
+            self._cancel_asking()
             self._then = partial(self._wind_down_by, flow, deactivated)
             return
         self.started = False
@@ -373,6 +374,11 @@ class SpoutTask(Task):
             deactivated()
             return
         flow.spawn(self._wind_down(), lambda flow, result, error: deactivated())
+
+    def _cancel_asking(self) -> None:
+        """Once: a second time would cut short what ``next`` does about the first."""
+        if self._asking is not None and not self._asking.cancelling():
+            self._asking.cancel()
 
     async def _wind_down(self) -> None:
         """Nack what is unsettled, then deactivate. A handler that raises is logged: the others must be called too."""

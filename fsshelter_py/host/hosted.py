@@ -256,6 +256,8 @@ class Hosted:
             runtime.activate()
         except Exception as error:
             self._report(error)
+            if runtime is None:  # else ``_end`` logs it
+                self._log.error("topology_failed", exc_info=error)
         if runtime is not None:
             self._watch(runtime)
         crashed = bool(self._errors)

@@ -37,6 +37,8 @@ class TupleCodec:
         """edge: what an error calls the place, such as ``splitter >> counter on stream Word``."""
         self._cls = cls
         self._edge = edge
+        self.singly = False
+        """Whether what cannot be unpacked there was among the tuples, so that each tree's are packed on their own."""
         self._getters: list[Callable[[Any], Any]] = []
         self._setters: list[Callable[[Any, Any], None]] = []
         if _is_made_of_its_fields(cls):

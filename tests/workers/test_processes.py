@@ -336,6 +336,16 @@ def test_tuple_that_cannot_be_read_fails_its_input_too() -> None:
     assert summary.acked == 3
 
 
+def test_tuple_that_cannot_be_read_takes_no_other_along_for_long() -> None:
+    """Those beside it in a letter may fail once; when they are emitted again each is packed on its own."""
+    pairs = [Pair(Grumpy() if n % 50 == 7 else "x", n) for n in range(300)]
+    spout = Spout.replaying(lambda ctx: pairs, max_attempts=4)
+    bolt = Bolt.run(lambda pair, emit: None).with_parallelism(2)
+    summary = run_to_end(linked((spout, bolt, Group.by(Pair, "n")), workers=2))
+    assert 1 <= summary.dead <= 6  # of the six, those that go to the other process
+    assert summary.acked == 300 - summary.dead
+
+
 # --- failures ------------------------------------------------------------------------------------------------------
 
 
