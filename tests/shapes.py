@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fsshelter_py import Bolt, Grouping, Shuffle, Spout, Subscription, Topology, topology
+from fsshelter_py import Bolt, Emit, Group, Grouping, Shuffle, Spout, Subscription, TaskContext, Topology, topology
+from fsshelter_py.testing import CollectBolt, ListSpout
 
-__all__ = ["PLACEMENTS", "Letter", "Number", "linked", "numbers"]
+__all__ = ["PLACEMENTS", "Letter", "Number", "chain_with_last_words", "linked", "numbers"]
 
 PLACEMENTS = ("auto", "shared", "per-task")
 
@@ -47,3 +48,29 @@ def linked(*links: tuple[Spout | Bolt, Bolt, Grouping] | tuple[Spout | Bolt, Bol
         yield from subscriptions
 
     return build().with_conf(**conf)
+
+
+def chain_with_last_words(tasks: int, **conf: Any) -> tuple[Topology, CollectBolt[Letter]]:
+    """Three bolts in a row, not declared in that order, and what collects after them.
+
+    Each task says a word when it stops, to which all that come after it add theirs.
+    """
+
+    def consume(ctx: TaskContext, tuple_: Any, emit: Emit[Letter]) -> None:
+        if isinstance(tuple_, Letter):
+            emit(Letter(f"{tuple_.text} {ctx.component}", tuple_.n))
+
+    def bolt(name: str) -> Bolt:
+        made = Bolt.run(consume, make_args=lambda ctx: ctx).with_name(name)
+        return made.with_deactivation(Letter(f"off {name}:")).with_parallelism(tasks)
+
+    first, second, third, sink = bolt("first"), bolt("second"), bolt("third"), CollectBolt[Letter]()
+    letters = Group.by(Letter, "text")
+    topology = linked(
+        (ListSpout(numbers(10)).spout, first),
+        (third, sink.bolt, letters),
+        (second, third, letters),
+        (first, second, letters),
+        **conf,
+    )
+    return topology, sink

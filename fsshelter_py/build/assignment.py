@@ -52,6 +52,11 @@ class Assignment:
             raise KeyError(component)
         return found
 
+    def components_of(self, worker: int) -> set[ComponentId]:
+        """The components that have a task in a worker process, the runtime's own among them."""
+        ids = (task_id for plan in self.executors if plan.worker == worker for task_id in plan.task_ids)
+        return {self.tasks[task_id].component for task_id in ids}
+
     @property
     def worker_of(self) -> dict[TaskId, int]:
         """The worker process of each task."""

@@ -118,8 +118,7 @@ class Fleet:
         self._wait_ready()
 
     def _share(self, worker: int, log_level: int) -> bytes:
-        plans = [plan for plan in self._assignment.executors if plan.worker == worker]
-        here = {self._assignment.tasks[task_id].component for plan in plans for task_id in plan.task_ids}
+        here = self._assignment.components_of(worker)
         unresolved = {name: one.copy() for name, one in self._unresolved.items() if name in here}
         return packed_share(self._topology, self._assignment, here, unresolved=unresolved, log_level=log_level)
 

@@ -100,8 +100,9 @@ class LocalPart:
         bell: Doorbell | None = None
         rings: list[Callable[[], None]] = [_nothing for _ in endpoints]
         first, exchange = tasks[0].id, self._exchange
+        address = exchange.endpoint(first) if exchange is not None else None
         if self._switchboard is not None:
-            bell = self._switchboard.doorbell(endpoints, exchange.endpoint(first) if exchange is not None else None)
+            bell = self._switchboard.doorbell(endpoints, address)
             rings = [self._switchboard.connect(endpoint) for endpoint in endpoints]
         mailbox = Mailbox(bell, rings[0])
         for task, endpoint, ring in zip(tasks, endpoints, rings, strict=True):
@@ -115,7 +116,7 @@ class LocalPart:
         executor.serve(tasks)
         if exchange is not None:
             flow.courier = exchange.courier(first)
-            executor.read = exchange.read if exchange.endpoint(first) is not None else None
+            executor.read = exchange.read if address is not None else None
         return executor
 
     def _debugs(self) -> bool:

@@ -71,11 +71,9 @@ def check_shares(topology: Topology) -> None:
     """Raise ``TopologyError`` where what has a task in a worker process cannot be sent there; starts none."""
     assignment = assign(topology)
     problems: dict[str, None] = {}
-    for worker in sorted({plan.worker for plan in assignment.executors} - {0}):
-        plans = [plan for plan in assignment.executors if plan.worker == worker]
-        here = {assignment.tasks[task_id].component for plan in plans for task_id in plan.task_ids}
+    for worker in range(1, assignment.workers):
         try:
-            packed_share(topology, assignment, here)
+            packed_share(topology, assignment, assignment.components_of(worker))
         except TopologyError as error:
             problems |= dict.fromkeys(error.problems)
     if problems:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fsshelter_py import END, All, Bolt, Collector, Delivery, Emit, Group, Spout, TaskContext, Tick, run_no_restart
+from fsshelter_py import END, All, Bolt, Collector, Delivery, Emit, Spout, TaskContext, Tick, run_no_restart
 from fsshelter_py.testing import CollectBolt, ListSpout, TopologyHarness, run_to_end
-from tests.shapes import PLACEMENTS, Letter, Number, linked, numbers
+from tests.shapes import PLACEMENTS, Number, chain_with_last_words, linked, numbers
 
 
 def forever(ctx: TaskContext) -> Number:
@@ -18,24 +18,7 @@ def forever(ctx: TaskContext) -> Number:
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_deactivation_goes_in_topological_order_with_what_it_emits_handled(placement: str) -> None:
     """A chain of three: what each emits when it stops passes all that come after it, which are not stopped yet."""
-
-    def consume(ctx: TaskContext, tuple_: Any, emit: Emit[Letter]) -> None:
-        if isinstance(tuple_, Letter):
-            emit(Letter(f"{tuple_.text} {ctx.component}", tuple_.n))
-
-    def bolt(name: str) -> Bolt:
-        made = Bolt.run(consume, make_args=lambda ctx: ctx).with_name(name)
-        return made.with_deactivation(Letter(f"off {name}:")).with_parallelism(2)
-
-    first, second, third, sink = bolt("first"), bolt("second"), bolt("third"), CollectBolt[Letter]()
-    letters = Group.by(Letter, "text")
-    topology = linked(
-        (ListSpout(numbers(10)).spout, first),
-        (third, sink.bolt, letters),
-        (second, third, letters),
-        (first, second, letters),
-        placement=placement,
-    )
+    topology, sink = chain_with_last_words(2, placement=placement)
     assert run_to_end(topology).ok
     texts = [letter.text for letter in sink.tuples]
     assert sorted(texts) == sorted(

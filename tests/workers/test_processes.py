@@ -44,7 +44,7 @@ from fsshelter_py import (
 from fsshelter_py.build.assignment import assign
 from fsshelter_py.execute import exchange
 from fsshelter_py.testing import CollectBolt, ListSpout, run_to_end
-from tests.shapes import Letter, Number, linked, numbers
+from tests.shapes import Letter, Number, chain_with_last_words, linked, numbers
 from tests.workers.shared_book import SharedBook
 
 WORKERS = pytest.mark.parametrize("workers", [1, 2, 3])
@@ -537,24 +537,7 @@ def test_logs_of_other_processes_come_to_the_users_logger() -> None:
 @WORKERS
 def test_deactivation_goes_in_topological_order_over_all_processes(workers: int) -> None:
     """What each bolt emits when it stops passes all that come after it."""
-
-    def consume(ctx: TaskContext, tuple_: Any, emit: Emit[Letter]) -> None:
-        if isinstance(tuple_, Letter):
-            emit(Letter(f"{tuple_.text} {ctx.component}", tuple_.n))
-
-    def bolt(name: str) -> Bolt:
-        made = Bolt.run(consume, make_args=lambda ctx: ctx).with_name(name)
-        return made.with_deactivation(Letter(f"off {name}:")).with_parallelism(3)
-
-    first, second, third, sink = bolt("first"), bolt("second"), bolt("third"), CollectBolt[Letter]()
-    letters = Group.by(Letter, "text")
-    topology = linked(
-        (ListSpout(numbers(10)).spout, first),
-        (third, sink.bolt, letters),
-        (second, third, letters),
-        (first, second, letters),
-        workers=workers,
-    )
+    topology, sink = chain_with_last_words(3, workers=workers)
     assert run_to_end(topology).ok
     texts = [letter.text for letter in sink.tuples]
     assert sorted(texts) == sorted(
